@@ -1,0 +1,97 @@
+"""Asks a person at the terminal about a call, and edits its arguments."""
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from abey_cli.context import Context
+from abey_cli.failures import Failure, refused_input
+from abey_cli.render import call_lines
+
+CHOICES = {
+    **dict.fromkeys(("a", "approve"), "approve"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+    **dict.fromkeys(("d", "deny"), "deny"),
+    **dict.fromkeys(("l", "later"), "later"),
+}
+"""No answer is the default, and nothing else is an approval."""
+
+
+def decide(context: Context, session: Any, asked: set[str]) -> bool:
+    """Asks about every call of the session that waits for an approval, but those whose token is in `asked`; adds
+    them there. True if one was answered."""
+    calls = [call for call in session["pending"] if call["kind"] == "approval" and call["token"] not in asked]
+    asked.update(call["token"] for call in calls)
+    answered = [call for call in calls if _decide_one(context, call)]
+    return bool(answered)
+
+
+def show_call(context: Context, call: Any) -> None:
+    """The whole call on stderr."""
+    for line in call_lines(call):
+        context.console.err(line)
+
+
+def edited_arguments(env: Mapping[str, str], arguments: Any) -> Any:
+    """`arguments` as the person's editor leaves them. Raises Failure (exit 1) where it fails or leaves no JSON."""
+    editor = shlex.split(env.get("VISUAL") or env.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory(prefix="abey-") as folder:
+        path = os.path.join(folder, "arguments.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(arguments, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+        try:
+            status = subprocess.run([*editor, path]).returncode
+        except OSError as error:
+            raise refused_input(f"the editor {editor[0]!r} cannot be started: {error.strerror}") from error
+        if status != 0:
+            raise refused_input(f"the editor ended with status {status}: nothing was approved")
+        with open(path, "rb") as file:
+            return parse_arguments(file.read(), "what the editor left")
+
+
+def parse_arguments(text: bytes | str, named: str) -> dict[str, Any]:
+    """The JSON object in `text`. Raises Failure (exit 1) where there is none."""
+    try:
+        arguments = json.loads(text, parse_constant=_no_constant)
+    except ValueError as error:
+        raise refused_input(f"{named} is no JSON: {error}") from error
+    if not isinstance(arguments, dict):
+        raise refused_input(f"{named} is no JSON object")
+    return arguments
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _decide_one(context: Context, call: Any) -> bool:
+    """Asks until there is an answer; the end of input is *later*. A refusal of the daemon asks again."""
+    show_call(context, call)
+    while True:
+        answer = context.console.ask("[a]pprove, [e]dit, [d]eny, [l]ater?")
+        choice = "later" if answer is None else CHOICES.get(answer.lower())
+        if choice == "later":
+            return False
+        if choice is not None:
+            try:
+                return _complete(context, call, choice)
+            except Failure as failure:
+                context.console.err(f"abey: {failure.message}")
+                if failure.kind in ("daemon/unreachable", "arguments/mismatch"):
+                    raise
+
+
+def _complete(context: Context, call: Any, choice: str) -> bool:
+    outcome: dict[str, Any] = {"kind": "deny"} if choice == "deny" else {"kind": "approve"}
+    if choice == "edit":
+        outcome["arguments"] = edited_arguments(context.env, call.get("arguments"))
+    hash_shown = None if choice == "deny" else call["argumentsHash"]
+    result = context.request("agents/complete", token=call["token"], outcome=outcome, argumentsHash=hash_shown)
+    if not result["applied"]:
+        context.console.err(f"already answered: {result['resolution']['text']}")
+    return True

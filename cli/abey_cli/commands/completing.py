@@ -1,0 +1,155 @@
+"""`abey session complete`, `approve` and `deny`: answer a call that waits."""
+
+import json
+from typing import Any
+
+from abey.shared.kinds import EXIT_CONFLICT, EXIT_OK
+from abey_cli import lookup
+from abey_cli.approving import edited_arguments, parse_arguments, show_call
+from abey_cli.context import Context
+from abey_cli.failures import usage
+from abey_cli.prompts import read_stdin, read_text
+from abey_cli.showing import show_state
+
+TYPED = ("text", "json", "media", "mixed")
+NO_HASH = "0" * 64
+"""The hash of no call: the daemon answers with the resolution, or refuses."""
+
+
+def complete(context: Context) -> int:
+    outcome = _given_outcome(context)
+    return _answer(context, lookup.token(context, context.options.token), outcome)
+
+
+def approve(context: Context) -> int:
+    options = context.options
+    if options.edit and options.arguments is not None:
+        raise usage("say --edit or --arguments, not both")
+    token = lookup.token(context, options.token)
+    call = next((call for call in lookup.pending(context) if call["token"] == token), None)
+    outcome: dict[str, Any] = {"kind": "approve"}
+    if call is not None:
+        show_call(context, call)
+    edited = _edited(context, call)
+    if edited is not None:
+        outcome["arguments"] = edited
+    shown = NO_HASH if call is None else call["argumentsHash"]
+    return _answer(context, token, outcome, options.hash or shown)
+
+
+def deny(context: Context) -> int:
+    reason = context.options.reason
+    outcome = {"kind": "deny", **({} if reason is None else {"message": reason})}
+    return _answer(context, lookup.token(context, context.options.token), outcome)
+
+
+def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_hash: str | None = None) -> int:
+    result = context.request(
+        "agents/complete",
+        token=token,
+        outcome=outcome,
+        argumentsHash=arguments_hash,
+        resume=context.options.resume or None,
+        ifRevision=context.options.if_revision,
+    )
+    context.answer(result, lambda: show_state(context, result["session"]))
+    if result["applied"]:
+        context.console.note(result["resolution"]["text"])
+        return EXIT_OK
+    context.console.err(f"already answered: {result['resolution']['text']}")
+    return EXIT_OK if _says_the_same(context, token, outcome, result) else EXIT_CONFLICT
+
+
+def _given_outcome(context: Context) -> dict[str, Any]:
+    options = context.options
+    given = {name: getattr(options, name) for name in ("file", "text", "data", "error")}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise usage("give one result: FILE, -, --text, --data or --error")
+    match named[0]:
+        case "error":
+            return {"kind": "error", "message": options.error}
+        case "text":
+            return {"kind": "result", "content": options.text}
+        case "data":
+            return {"kind": "result", "content": _json(options.data)}
+        case _:
+            text = read_stdin(context) if options.file == "-" else read_text(context, options.file)
+            return {"kind": "result", "content": _content(text)}
+
+
+def _content(text: str) -> Any:
+    """The text as it is, unless it is a JSON object with a known `type` (cli.md)."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return text
+    return value if value.get("type") in TYPED else text
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise usage(f"--data is no JSON value: {error}") from error
+    return value
+
+
+def _edited(context: Context, call: Any) -> dict[str, Any] | None:
+    """The arguments that are to run instead, None where the shown ones are."""
+    options = context.options
+    if options.arguments is not None:
+        text = read_stdin(context) if options.arguments == "-" else read_text(context, options.arguments)
+        return parse_arguments(text, options.arguments)
+    if not options.edit or call is None:
+        return None
+    edited: dict[str, Any] = edited_arguments(context.env, call.get("arguments"))
+    return None if edited == call.get("arguments") else edited
+
+
+def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result: Any) -> bool:
+    """Whether the answer that was recorded first has the content of ours."""
+    resolution = result["resolution"]
+    if resolution["kind"] != outcome["kind"]:
+        return False
+    match outcome["kind"]:
+        case "deny" | "error":
+            return bool(resolution.get("message") == outcome.get("message"))
+        case "approve":
+            return _ran(context, token, result, outcome.get("arguments"))
+        case _:
+            recorded = _recorded_call(context, token, result)
+            return recorded is not None and _plain(recorded.get("output")) == _plain(outcome["content"])
+
+
+def _ran(context: Context, token: str, result: Any, edited: Any) -> bool:
+    """Whether the recorded approval let the same arguments run."""
+    recorded = _recorded_call(context, token, result)
+    if recorded is None:
+        return False
+    proposed = recorded.get("arguments")
+    return bool(recorded.get("effectiveArguments", proposed) == (proposed if edited is None else edited))
+
+
+def _recorded_call(context: Context, token: str, result: Any) -> Any:
+    """The call of `token` in the transcript, sought from its end; None where it is not there."""
+    before = None
+    while True:
+        page = context.request("agents/transcript", sessionId=result["session"]["sessionId"], before=before)
+        for item in page["items"]:
+            if item.get("call", {}).get("token") == token:
+                return item["call"]
+        if not page["hasMore"] or not page["items"]:
+            return None
+        before = page["items"][0]["itemId"]
+
+
+def _plain(content: Any) -> Any:
+    """A text is the same with and without its type."""
+    if isinstance(content, dict) and set(content) == {"type", "content"} and content["type"] == "text":
+        return content["content"]
+    return content

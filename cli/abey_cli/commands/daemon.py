@@ -1,0 +1,87 @@
+"""`abey daemon`: status, start, stop, restart of the shared daemon."""
+
+import contextlib
+import os
+import select
+import time
+from typing import Any
+
+from abey.shared.kinds import EXIT_OK
+from abey_cli.context import Context
+from abey_cli.failures import Failure
+
+POLL_SECONDS = 0.05
+
+
+def status(context: Context) -> int:
+    """Starts none: without a daemon this is `daemon/unreachable`."""
+    with contextlib.closing(context.running()) as client:
+        result = client.request("agents/status", {})
+    context.answer(result, lambda: _show_status(context, result))
+    return EXIT_OK
+
+
+def start(context: Context) -> int:
+    result = context.request("agents/status")
+    context.answer(result, lambda: _show_status(context, result))
+    return EXIT_OK
+
+
+def stop(context: Context) -> int:
+    _stop(context)
+    context.answer({}, lambda: None)
+    return EXIT_OK
+
+
+def restart(context: Context) -> int:
+    _stop(context)
+    return start(context)
+
+
+def _stop(context: Context) -> None:
+    """Returns when the process is gone; none running is fine."""
+    try:
+        client = context.running()
+    except Failure as failure:
+        if failure.kind != "daemon/unreachable":
+            raise
+        context.console.note("no daemon is running")
+        return
+    pid = int(client.daemon["daemon"]["pid"])
+    with _watch(pid) as gone, contextlib.closing(client):
+        client.request("agents/shutdown", {"mode": "now" if context.options.now else "drain"})
+        gone()
+    context.console.note(f"the daemon (pid {pid}) is gone")
+
+
+@contextlib.contextmanager
+def _watch(pid: int) -> Any:
+    """A function that returns once the process has ended; made before it does, so that no other can be meant."""
+    if not hasattr(os, "pidfd_open"):
+        yield lambda: _poll(pid)
+        return
+    watched = os.pidfd_open(pid)
+    try:
+        yield lambda: select.select([watched], [], [])
+    finally:
+        os.close(watched)
+
+
+def _poll(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        while True:
+            os.kill(pid, 0)
+            time.sleep(POLL_SECONDS)
+
+
+def _show_status(context: Context, status: Any) -> None:
+    daemon = status["daemon"]
+    out = context.console.out
+    out(f"daemon: {status['state']}, pid {daemon['pid']}, since {daemon['startedAt']}")
+    out(f"build: {daemon['buildId']}")
+    out(f"state-dir: {daemon['stateDir']}")
+    if daemon.get("socket"):
+        out(f"socket: {daemon['socket']}")
+    out(f"clients: {status['clients']}")
+    out(f"sessions: {', '.join(f'{n} {what}' for what, n in status['sessions'].items()) or 'none'}")
+    out(f"durability: {status['durability']}")

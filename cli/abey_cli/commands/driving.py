@@ -1,0 +1,76 @@
+"""`abey run`, `abey session resume` and `abey session wait`: to the answer, or to where somebody must decide."""
+
+from typing import Any
+
+from abey_cli import lookup
+from abey_cli.agent_files import asks_for_synchronous
+from abey_cli.approving import decide
+from abey_cli.commands.session import folder_of, start_session
+from abey_cli.context import Context
+from abey_cli.detaching import detachable
+from abey_cli.failures import usage
+from abey_cli.prompts import prompt_or_stdin
+from abey_cli.showing import run_code, show_end
+from abey_cli.waiting import wait_for
+
+
+def run(context: Context) -> int:
+    synchronous = None
+    if context.options.session is None:
+        session = start_session(context, None, "none")
+        session_id = session["sessionId"]
+        synchronous = _synchronous(context, session) or None
+    else:
+        session_id = _given_session(context)
+    context.console.note(f"session-id: {session_id}")
+    return _drive(context, "agents/run", session_id, synchronous=synchronous)
+
+
+def resume(context: Context) -> int:
+    session_id = lookup.session_id(context, context.options.session)
+    return _drive(context, "agents/resume", session_id, ifRevision=context.options.if_revision)
+
+
+def wait(context: Context) -> int:
+    session_id = lookup.session_id(context, context.options.session)
+    session = wait_for(context, session_id, context.options.until)
+    context.answer({"session": session}, lambda: show_end(context, session))
+    return run_code("waited", session)
+
+
+def _given_session(context: Context) -> str:
+    """The session that --session names, with the prompt sent to it if there is one."""
+    options = context.options
+    for name in ("agent", "agent_file", "title", "cwd"):
+        if getattr(options, name) is not None:
+            raise usage(f"--{name.replace('_', '-')} is for a new session, not with --session")
+    session_id = lookup.session_id(context, options.session)
+    prompt = prompt_or_stdin(context, lambda: folder_of(context, session_id))
+    if prompt:
+        context.request("agents/send", sessionId=session_id, **prompt)
+    return session_id
+
+
+def _synchronous(context: Context, session: Any) -> bool:
+    """Whether the agent file says `executionMode: synchronous`: then nobody is waited for (machine.md)."""
+    if context.options.agent_file is not None:
+        return asks_for_synchronous(context.absolute(context.options.agent_file))
+    listed = context.request("agents/list", cwd=context.cwd)["items"]
+    paths = [item["path"] for item in listed if item["slug"] == session["agent"] and item["state"] != "shadowed"]
+    return any(asks_for_synchronous(path) for path in paths)
+
+
+def _drive(context: Context, method: str, session_id: str, **params: Any) -> int:
+    options = context.options
+    common = {"sessionId": session_id, "until": options.until, "maxSteps": options.max_steps}
+    with detachable(context, session_id):
+        result = context.request(method, **common, **params)
+        asked: set[str] = set()
+        while _may_ask(context, result) and decide(context, result["session"], asked):
+            result = context.request("agents/run", **common)
+    context.answer(result, lambda: show_end(context, result["session"]))
+    return run_code(result["outcome"], result["session"])
+
+
+def _may_ask(context: Context, result: Any) -> bool:
+    return context.console.interactive and result["outcome"] == "waiting"

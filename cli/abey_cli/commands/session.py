@@ -1,0 +1,154 @@
+"""`abey session`: start, step, pause, pending, send, cancel, stop, list, show."""
+
+from typing import Any
+
+from abey.shared.kinds import EXIT_ERROR, EXIT_OK
+from abey_cli import lookup
+from abey_cli.context import Context
+from abey_cli.detaching import detachable
+from abey_cli.failures import usage
+from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
+from abey_cli.render import pending_lines, session_line, session_lines
+from abey_cli.showing import naming_the_session, show_state, step_code
+
+
+def start(context: Context) -> int:
+    with naming_the_session(context):
+        session = start_session(context, context.options.id, "step" if context.options.step else "none")
+    context.answer(session, lambda: _show_started(context, session))
+    return EXIT_OK
+
+
+def start_session(context: Context, session_id: str | None, run: str) -> Any:
+    """A new session of the agent, prompt, title and folder that the options name."""
+    folder = folder_option(context)
+    prompt = prompt_or_stdin(context, lambda: folder)
+    agent = lookup.agent(context)
+    title = context.options.title
+    return context.request("agents/start", **agent, **prompt, cwd=folder, sessionId=session_id, title=title, run=run)
+
+
+def step(context: Context) -> int:
+    session_id = lookup.session_id(context, context.options.session)
+    prompt = prompt_params(context, lambda: folder_of(context, session_id))
+    with naming_the_session(context), detachable(context, session_id):
+        result = context.request("agents/step", sessionId=session_id, **prompt, ifRevision=context.options.if_revision)
+    context.answer(result, lambda: show_state(context, result["session"]))
+    return step_code(result["outcome"], result["session"])
+
+
+def folder_of(context: Context, session_id: str) -> str:
+    """The folder of a session: where its tools run."""
+    return str(context.request("agents/get", sessionId=session_id)["session"]["cwd"])
+
+
+def pause(context: Context) -> int:
+    session = context.request("agents/pause", **_target(context), reason=context.options.reason)
+    context.answer(session, lambda: show_state(context, session))
+    return EXIT_OK
+
+
+def pending(context: Context) -> int:
+    given = context.options.session
+    session_id = None if given is None else lookup.session_id(context, given)
+    items = list(lookup.pending(context, sessionId=session_id))
+    context.answer({"items": items}, lambda: _show_pending(context, items))
+    return EXIT_OK
+
+
+def send(context: Context) -> int:
+    options = context.options
+    if options.interrupt and options.queue:
+        raise usage("say --interrupt or --queue, not both")
+    text = read_stdin(context) if options.text == "-" else options.text
+    delivery = "interrupt" if options.interrupt else "queue" if options.queue else "turn"
+    result = context.request("agents/send", **_target(context), prompt=text, delivery=delivery)
+    context.answer(result, lambda: _show_sent(context, result))
+    return EXIT_OK
+
+
+def cancel(context: Context) -> int:
+    return _end(context, "agents/cancel", "no turn is running: nothing was cancelled")
+
+
+def stop(context: Context) -> int:
+    console = context.console
+    if not context.options.yes:
+        if not console.interactive:
+            raise usage("stopping ends a session for good; say --yes")
+        if console.ask("End this session for good? [yes/no]") != "yes":
+            console.err("nothing was stopped")
+            return EXIT_ERROR
+    return _end(context, "agents/stop", "it was stopped before")
+
+
+def list_sessions(context: Context) -> int:
+    items: list[Any] = []
+    damaged: list[Any] = []
+    for page in lookup.pages(context, "agents/sessions"):
+        items += page["items"]
+        damaged += page.get("damaged", [])
+    context.answer({"items": items, "damaged": damaged}, lambda: _show_sessions(context, items, damaged))
+    return EXIT_OK
+
+
+def show(context: Context) -> int:
+    result = context.request("agents/get", sessionId=lookup.session_id(context, context.options.session))
+    context.answer(result, lambda: _show(context, result["session"]))
+    return EXIT_OK
+
+
+def _target(context: Context) -> dict[str, Any]:
+    session_id = lookup.session_id(context, context.options.session)
+    return {"sessionId": session_id, "ifRevision": context.options.if_revision}
+
+
+def _end(context: Context, method: str, too_late: str) -> int:
+    result = context.request(method, **_target(context))
+    if not result["applied"]:
+        context.console.note(too_late)
+    context.answer(result, lambda: show_state(context, result["session"]))
+    return EXIT_OK
+
+
+def _show_started(context: Context, session: Any) -> None:
+    if context.console.quiet:
+        context.console.out(session["sessionId"])
+        return
+    context.console.out(f"session-id: {session['sessionId']}")
+    show_state(context, session)
+
+
+def _show_pending(context: Context, items: list[Any]) -> None:
+    console = context.console
+    if not items:
+        console.note("no call waits for anybody")
+    for call in items:
+        if console.quiet:
+            console.out(call["token"])
+        else:
+            for line in pending_lines(call, console.token, console.id):
+                console.out(line)
+
+
+def _show_sent(context: Context, result: Any) -> None:
+    place = f", {result['position']} in the queue" if result["position"] else ""
+    context.console.out(f"input-id: {result['inputId']}{place}")
+    show_state(context, result["session"])
+
+
+def _show_sessions(context: Context, items: list[Any], damaged: list[Any]) -> None:
+    if not items and not damaged:
+        context.console.note("no session yet")
+    for session in items:
+        context.console.out(
+            session["sessionId"] if context.console.quiet else session_line(session, context.console.id)
+        )
+    for damage in damaged:
+        context.console.err(f"abey: session {damage['sessionId']} is damaged: {damage['reason']}")
+
+
+def _show(context: Context, session: Any) -> None:
+    for line in session_lines(session):
+        context.console.out(line)
+    show_state(context, session)

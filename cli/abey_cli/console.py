@@ -1,0 +1,91 @@
+"""The three streams: results to stdout, words for people to stderr, questions to a terminal."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from abey.shared.escaping import escape, escape_line
+
+ID_SHOWN = 14
+"""The time and 20 random bits of a ULID: unique, and short enough for a line."""
+TOKEN_SHOWN = 12
+
+
+class Console:
+    """A reader that went away is silence, not an error. `interactive`: there is a person who may be asked."""
+
+    def __init__(self, stdin: TextIO | None, stdout: TextIO, stderr: TextIO, env: Mapping[str, str]) -> None:
+        self.stdin = stdin
+        self._stdout = stdout
+        self._stderr = stderr
+        self.json = False
+        self.quiet = False
+        self.terminal = stdout.isatty()
+        self._live = stderr.isatty()
+        self.interactive = self._live and stdin is not None and stdin.isatty() and not env.get("CI")
+        for stream in (stdout, stderr):
+            _never_fail_to_encode(stream)
+
+    def out(self, line: str) -> None:
+        """A line of the result, escaped by the caller where it holds what others wrote."""
+        _write(self._stdout, f"{line}\n")
+
+    def text(self, text: str) -> None:
+        """Text of a model or a tool: exactly as it is into a pipe, harmless on a terminal."""
+        self.out(escape(text) if self.terminal else text)
+
+    def value(self, value: Any) -> None:
+        """One JSON value; in ASCII, so that nothing in it can act on a terminal."""
+        self.out(json.dumps(value))
+
+    def err(self, text: str) -> None:
+        """Something a person should read, however quiet we are."""
+        _write(self._stderr, f"{escape(text)}\n")
+
+    def note(self, text: str) -> None:
+        """Something that `-q` leaves out."""
+        if not self.quiet:
+            self.err(text)
+
+    def progress(self, words: str) -> None:
+        """A passing line on a terminal; empty words take it away again."""
+        if self._live and not self.quiet:
+            _write(self._stderr, f"\r\x1b[K{words}")
+
+    def ask(self, question: str) -> str | None:
+        """What the person typed, None at the end of input. Only where `interactive`."""
+        if self.stdin is None:
+            return None
+        _write(self._stderr, f"{escape_line(question)} ")
+        line = self.stdin.readline()
+        return line.strip() if line else None
+
+    def id(self, session_id: str) -> str:
+        return self._shortened(session_id, ID_SHOWN)
+
+    def token(self, token: str) -> str:
+        return self._shortened(token, TOKEN_SHOWN)
+
+    def _shortened(self, name: str, shown: int) -> str:
+        return f"{name[:shown]}…" if self.terminal and len(name) > shown + 1 else escape_line(name)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _point_nowhere(stream)
+
+
+def _point_nowhere(stream: TextIO) -> None:
+    """So that neither the next line nor the flush at the end of the program fails again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _never_fail_to_encode(stream: Any) -> None:
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")

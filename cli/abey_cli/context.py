@@ -1,0 +1,75 @@
+"""What a command works with: its options, the streams, the environment, and the daemon on first use."""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from abey_cli.client import Client
+from abey_cli.console import Console
+from abey_cli.failures import usage
+
+Connect = Callable[["Context", bool], Client]
+"""A client after its handshake; True starts a daemon where there is none. Raises Failure `daemon/unreachable`."""
+
+
+class Context:
+    """Made once a command. `cwd` is absolute; `env` has the folders absolute, too."""
+
+    def __init__(
+        self, options: argparse.Namespace, console: Console, env: Mapping[str, str], cwd: str, connect: Connect
+    ) -> None:
+        self.options = options
+        self.console = console
+        self.env = env
+        self.cwd = cwd
+        self._connect = connect
+        self._client: Client | None = None
+
+    @property
+    def transport(self) -> str:
+        """auto, socket or stdio. Raises Failure `usage` for another value of $ABEY_TRANSPORT."""
+        transport = self.options.transport or self.env.get("ABEY_TRANSPORT") or "auto"
+        if transport not in ("auto", "socket", "stdio"):
+            raise usage(f"ABEY_TRANSPORT is {transport!r}, not auto, socket or stdio")
+        return str(transport)
+
+    @property
+    def client(self) -> Client:
+        """The connection, made when first needed, with the deadline that --timeout sets from then on."""
+        if self._client is None:
+            self._client = self._connect(self, True)
+            timeout = getattr(self.options, "timeout", None)
+            self._client.deadline = None if timeout is None else time.monotonic() + timeout
+        return self._client
+
+    def running(self) -> Client:
+        """A connection of its own to a daemon that runs already. Raises Failure `daemon/unreachable`."""
+        return self._connect(self, False)
+
+    def request(self, method: str, **params: Any) -> Any:
+        """The result of a request; a param that is None is left out."""
+        return self.client.request(method, {name: value for name, value in params.items() if value is not None})
+
+    def absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.cwd, path))
+
+    def answer(self, result: Any, show: Callable[[], None]) -> None:
+        """The result on stdout: as it is with --json, else as `show` prints it."""
+        if self.console.json:
+            self.console.value(result)
+        else:
+            show()
+
+    def again(self, options: argparse.Namespace) -> "Context":
+        """The same place and connection for another command; only this context closes it."""
+        return Context(options, self.console, self.env, self.cwd, lambda _context, _start: self.client)
+
+    def elsewhere(self, console: Console, env: Mapping[str, str], cwd: str) -> "Context":
+        """Another machine, as it were, for the same options."""
+        return Context(self.options, console, env, cwd, self._connect)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()

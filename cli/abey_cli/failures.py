@@ -1,0 +1,56 @@
+"""What a command fails with: an error of the daemon, or one of the command line's own."""
+
+from typing import Any
+
+from abey.shared.kinds import CODES, exit_code
+
+
+class Failure(Exception):
+    """An error for people (`message`) and for programs (`wire`); `code` 0 is the command line's own (cli.md)."""
+
+    def __init__(self, message: str, code: int = 0, data: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+
+    @property
+    def kind(self) -> str | None:
+        kind = self.data.get("kind")
+        return kind if isinstance(kind, str) else None
+
+    @property
+    def exit_code(self) -> int:
+        return exit_code(self.kind)
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "data": self.data}
+
+
+def answered(error: Any) -> Failure:
+    """The failure that an `error` member of a response stands for."""
+    if not isinstance(error, dict):
+        return Failure(f"the daemon answered an error that is none: {error!r}")
+    return Failure(str(error.get("message", "")), int(error.get("code", 0)), error.get("data"))
+
+
+def usage(message: str) -> Failure:
+    return Failure(message, data={"kind": "usage"})
+
+
+def unreachable(message: str) -> Failure:
+    return Failure(message, data={"kind": "daemon/unreachable"})
+
+
+def timed_out(message: str) -> Failure:
+    return Failure(message, data={"kind": "timeout"})
+
+
+def refused_input(message: str) -> Failure:
+    """A file, a command or an editor that was to give us something did not: exit 1, nothing was sent."""
+    return Failure(message, data={"kind": "input"})
+
+
+def unknown_session(message: str) -> Failure:
+    return Failure(message, CODES["session/unknown"], {"kind": "session/unknown", "retryable": False})

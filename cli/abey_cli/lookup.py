@@ -1,0 +1,109 @@
+"""What a person may write for a session, a token or an agent, and what it stands for."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from abey_cli.context import Context
+from abey_cli.failures import Failure, unknown_session, usage
+
+TOKEN_PREFIX = 8
+_ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}\Z")
+_TOKEN = re.compile(r"[0-9a-f]{32}\Z")
+
+
+def session_id(context: Context, given: str) -> str:
+    """The id that `given` (an id, a unique prefix, `@`) means; what matches none is returned as it is.
+
+    Raises Failure: `usage` for a prefix of several, `session/unknown` for `@` where this folder has none.
+    """
+    if given == "@":
+        return _latest_here(context)
+    if _ULID.match(given):
+        return given
+    return _unique(_plain(given), [session["sessionId"] for session in sessions(context)], "sessions")
+
+
+def token(context: Context, given: str) -> str:
+    """The token that `given` (a token, a unique prefix) means; what matches none is returned as it is."""
+    prefix = _plain(given)
+    if _TOKEN.match(prefix) or len(prefix) < TOKEN_PREFIX:
+        return prefix
+    return _unique(prefix, [call["token"] for call in pending(context)], "pending calls")
+
+
+def sessions(context: Context, **params: Any) -> Iterator[dict[str, Any]]:
+    for page in pages(context, "agents/sessions", **params):
+        yield from page["items"]
+
+
+def pending(context: Context, **params: Any) -> Iterator[dict[str, Any]]:
+    for page in pages(context, "agents/pending", **params):
+        yield from page["items"]
+
+
+def pages(context: Context, method: str, **params: Any) -> Iterator[dict[str, Any]]:
+    """Every page of a paged result."""
+    cursor = None
+    while True:
+        page = context.request(method, **params, cursor=cursor, limit=1000)
+        yield page
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return
+
+
+def agent(context: Context) -> dict[str, str]:
+    """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder name (cli.md, AGENT)."""
+    options = context.options
+    if options.agent is not None and options.agent_file is not None:
+        raise usage("say --agent or --agent-file, not both")
+    if options.agent_file is not None:
+        return {"agentFile": context.absolute(options.agent_file)}
+    if options.agent is not None:
+        return {"agent": options.agent}
+    named = context.env.get("ABEY_AGENT")
+    if named:
+        return {"agentFile": context.absolute(named)} if os.sep in named else {"agent": named}
+    return {"agent": _only_agent(context)}
+
+
+def _only_agent(context: Context) -> str:
+    found = context.request("agents/list", cwd=context.cwd)["items"]
+    slugs = [item["slug"] for item in found if item["state"] in ("ok", "stale")]
+    if "default" in slugs:
+        return "default"
+    if len(slugs) == 1:
+        return str(slugs[0])
+    raise _no_agent(slugs, [item["path"] for item in found if item["state"] == "invalid"])
+
+
+def _no_agent(slugs: Sequence[str], invalid: Sequence[str]) -> Failure:
+    if slugs:
+        return usage(f"which agent? --agent SLUG, one of: {', '.join(sorted(slugs))}; or --agent-file FILE")
+    broken = f"; `abey agents check {invalid[0]}` says what is wrong with that file" if invalid else ""
+    hint = "name one with --agent-file FILE (`abey agents check FILE` reads it), or try `abey demo`"
+    return usage(f"no agent found{broken}: {hint}")
+
+
+def _latest_here(context: Context) -> str:
+    here = [session for session in sessions(context, under=[context.cwd]) if session["cwd"] == context.cwd]
+    if not here:
+        raise unknown_session(f"no session in {context.cwd}")
+    latest = max(here, key=lambda session: (session["createdAt"], session["sessionId"]))
+    return str(latest["sessionId"])
+
+
+def _plain(given: str) -> str:
+    """Without the mark of a shortened name, as a terminal shows it."""
+    return given.removesuffix("…").removesuffix("...")
+
+
+def _unique(prefix: str, names: Sequence[str], what: str) -> str:
+    found = sorted({name for name in names if name.startswith(prefix)})
+    if prefix in found or not found or not prefix:
+        return prefix
+    if len(found) > 1:
+        raise usage(f"{prefix!r} begins {len(found)} {what}: {', '.join(found[:5])}")
+    return found[0]

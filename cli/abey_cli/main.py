@@ -1,0 +1,98 @@
+"""`abey`: parse, dispatch, and turn every end into an exit code."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from abey.shared.kinds import EXIT_INTERRUPTED, EXIT_OK
+from abey.shared.version import VERSION
+from abey_cli.channels import Channel, open_socket, with_folders
+from abey_cli.client import Client
+from abey_cli.console import Console
+from abey_cli.context import Context
+from abey_cli.failures import Failure, unreachable, usage
+from abey_cli.parsing import Line, overview, parse, wants_json, wants_version
+from abey_cli.table import COMMANDS
+
+TRIES = 3
+"""A daemon that ends just as we connect closes before the handshake; the next try finds or starts another."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code (cli.md) of one command line."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    console = Console(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    console.json = wants_json(arguments)
+    try:
+        return _run(arguments, console)
+    except Failure as failure:
+        return _report(failure, console)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _run(argv: list[str], console: Console) -> int:
+    if wants_version(argv):
+        console.out(f"abey {VERSION}")
+        return EXIT_OK
+    if text := overview(argv, COMMANDS):
+        console.out(text)
+        return EXIT_OK
+    line = parse(argv, COMMANDS)
+    console.quiet = line.options.quiet
+    console.interactive = console.interactive and not line.options.no_input
+    env = with_folders(os.environ, line.options.state_dir)
+    context = Context(line.options, console, env, _folder(), _connect)
+    try:
+        return function_of(line)(context)
+    finally:
+        context.close()
+
+
+def function_of(line: Line) -> Callable[[Context], int]:
+    """What a command does; loads its module and no other command's."""
+    module, _, name = line.command.function.partition(":")
+    function: Callable[[Context], int] = getattr(importlib.import_module(f"abey_cli.commands.{module}"), name)
+    return function
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise usage(f"the current folder is gone: {error.strerror}") from error
+
+
+def _connect(context: Context, start: bool) -> Client:
+    for tries in range(1, TRIES + 1):
+        client = Client(_open(context, start), _progress(context.console))
+        try:
+            client.initialize(context.env)
+            return client
+        except Failure as failure:
+            client.close()
+            if failure.kind != "daemon/unreachable" or context.transport == "stdio" or tries == TRIES:
+                raise
+    raise unreachable("the daemon closed the connection")
+
+
+def _open(context: Context, start: bool) -> Channel:
+    if context.transport == "stdio":
+        from abey_cli.private import open_private  # not on the way to the shared daemon
+
+        return open_private(context.env)
+    return open_socket(context.env, start and context.transport == "auto")
+
+
+def _progress(console: Console) -> Callable[[bool], None]:
+    return lambda slow: console.progress("waiting for the daemon …" if slow else "")
+
+
+def _report(failure: Failure, console: Console) -> int:
+    if console.json:
+        console.value({"error": failure.wire})
+    kind = f" ({failure.kind})" if failure.kind and failure.code else ""
+    if not console.json:
+        console.err(f"abey: {failure.message}{kind}")
+    return failure.exit_code

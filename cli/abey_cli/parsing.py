@@ -1,0 +1,151 @@
+"""The command line as a table, and how a line becomes a command with its options."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from abey_cli.failures import Failure, usage
+
+
+class Argument(NamedTuple):
+    """One positional (a bare name) or option, as argparse takes it."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+class Command(NamedTuple):
+    """`words` select it; `function` is `module:function` in abey_cli.commands, so that only one module is loaded."""
+
+    words: str
+    function: str
+    help: str
+    arguments: tuple[Argument, ...]
+
+
+class Line(NamedTuple):
+    command: Command
+    options: argparse.Namespace
+
+
+def arg(*names: str, **settings: Any) -> Argument:
+    return Argument(names, settings)
+
+
+GLOBAL = (
+    arg("--json", action="store_true", help="one JSON value on stdout: the result, or the error"),
+    arg("-q", "--quiet", action="store_true", help="say less"),
+    arg("--no-input", action="store_true", help="never ask"),
+    arg("--state-dir", metavar="DIR", help="where sessions are kept"),
+    arg("--transport", choices=("auto", "socket", "stdio"), help="auto starts the shared daemon, stdio has its own"),
+)
+_FLAGS = {name for argument in GLOBAL if "action" in argument.settings for name in argument.names}
+_VALUED = {name for argument in GLOBAL if "action" not in argument.settings for name in argument.names}
+
+
+def parse(argv: Sequence[str], commands: Sequence[Command]) -> Line:
+    """The command that `argv` names, with its options. Raises Failure `usage`; SystemExit 0 after `--help`."""
+    before, rest = _split_globals(argv)
+    for argument in argv:
+        _check_text(argument)
+    command, rest = _choose(rest, commands)
+    parser = _parser_of(command)
+    options, unknown = parser.parse_known_intermixed_args([*before, *rest])
+    if unknown:
+        what = "option" if unknown[0].startswith("-") else "argument"
+        raise usage(f"{command.words}: unknown {what} {unknown[0]!r}; see `{parser.prog} --help`")
+    return Line(command, options)
+
+
+def overview(argv: Sequence[str], commands: Sequence[Command]) -> str | None:
+    """The list of commands, all or those of one group, where `argv` asks for it with --help."""
+    _, rest = _split_globals(argv)
+    group = "" if rest[:1] in (["-h"], ["--help"]) else rest[0] if rest[1:2] in (["-h"], ["--help"]) else None
+    if group is None or any(command.words == group for command in commands):
+        return None
+    listed = [c for c in commands if c.words.startswith(f"{group} ".lstrip())]
+    width = max((len(command.words) for command in listed), default=0)
+    lines = [f"  abey {command.words:<{width}}  {command.help}" for command in listed]
+    return "\n".join([*lines, "", "`abey COMMAND --help` says what a command takes."]) if listed else None
+
+
+def wants_version(argv: Sequence[str]) -> bool:
+    return _split_globals(argv)[1][:1] == ["--version"]
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether an error of parsing itself is to be JSON."""
+    return "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise usage(f"{self.prog.removeprefix('abey ')}: {message}; see `{self.prog} --help`")
+
+
+class _Piece(argparse.Action):
+    """Keeps the order of the prompt options over all of them: `pieces` is a list of (kind, value)."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        namespace.pieces = [*(namespace.pieces or ()), (self.const, values)]
+
+
+def piece(kind: str, *names: str, **settings: Any) -> Argument:
+    return arg(*names, action=_Piece, const=kind, dest="pieces", **settings)
+
+
+def _parser_of(command: Command) -> _Parser:
+    parser = _Parser(prog=f"abey {command.words}", description=command.help, allow_abbrev=False)
+    for names, settings in (*command.arguments, *GLOBAL):
+        parser.add_argument(*names, **settings)
+    return parser
+
+
+def _split_globals(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The global options among the words of the command, and the rest from the first other thing on."""
+    before: list[str] = []
+    words: list[str] = []
+    rest = list(argv)
+    while rest and len(words) < 2:
+        name = rest[0].partition("=")[0]
+        if rest[0] in _FLAGS or (name in _VALUED and "=" in rest[0]):
+            before.append(rest.pop(0))
+        elif name in _VALUED:
+            before += rest[:2]
+            rest = rest[2:]
+        elif rest[0].startswith("-"):
+            break
+        else:
+            words.append(rest.pop(0))
+    return before, [*words, *rest]
+
+
+def _choose(rest: list[str], commands: Sequence[Command]) -> tuple[Command, list[str]]:
+    first, second = (*rest, "", "")[:2]
+    for command in commands:
+        if command.words == f"{first} {second}":
+            return command, rest[2:]
+    for command in commands:
+        if command.words == first and first:
+            return command, rest[1:]
+    raise _no_such_command(first, second, commands)
+
+
+def _no_such_command(first: str, second: str, commands: Sequence[Command]) -> Failure:
+    inside = [command.words.split()[1] for command in commands if command.words.startswith(f"{first} ")]
+    if not first:
+        return usage("say what to do; `abey --help` lists the commands")
+    if first.startswith("-"):
+        return usage(f"unknown option {first!r}; see `abey --help`")
+    if not inside:
+        return usage(f"unknown command {first!r}; `abey --help` lists the commands")
+    if not second or second.startswith("-"):
+        return usage(f"{first}: say which: {', '.join(inside)}")
+    return usage(f"unknown command {f'{first} {second}'!r}; abey {first} has: {', '.join(inside)}")
+
+
+def _check_text(argument: str) -> None:
+    try:
+        argument.encode()
+    except UnicodeEncodeError as error:
+        raise usage(f"an argument is not UTF-8: {argument.encode(errors='backslashreplace').decode()}") from error

@@ -1,0 +1,54 @@
+"""Waits for a session to answer or to yield, and drives nothing."""
+
+import time
+from typing import Any
+
+from abey_cli.context import Context
+
+POLL_MS = 30_000
+PAUSE_SECONDS = 0.2
+"""Before the next look where the daemon no longer has the events after the last one."""
+BEYOND = (1 << 53) - 1
+
+
+def wait_for(context: Context, session_id: str, until: str) -> Any:
+    """The session once its turn has ended or, with `yield`, only somebody else's decision can move it.
+
+    A session that nobody drives has neither ended nor yielded: this waits until somebody does. Raises Failure
+    `timeout` after --timeout.
+    """
+    after = _latest(context, session_id)
+    while True:
+        session = context.request("agents/get", sessionId=session_id)["session"]
+        if _over(session) or (until == "yield" and _yielded(session)):
+            return session
+        after = _next(context, session_id, after)
+
+
+def _over(session: Any) -> bool:
+    if session["state"] == "stopped":
+        return True
+    return session["state"] == "completed" and session.get("turn") is not None and session["activity"] == "idle"
+
+
+def _yielded(session: Any) -> bool:
+    if session["activity"] != "idle":
+        return False
+    if session.get("paused") is not None:
+        return True
+    kinds = {call["kind"] for call in session["pending"]}
+    return session["state"] == "partialUserTurn" and bool(kinds) and "running" not in kinds
+
+
+def _latest(context: Context, session_id: str) -> int:
+    """The number of the last event: what a daemon that is asked for a later one names."""
+    page = context.request("agents/events", sessionId=session_id, after=BEYOND, limit=1)
+    return int(page["nextSeq"]) - 1
+
+
+def _next(context: Context, session_id: str, after: int) -> int:
+    """Returns when something happened after `after`, or after 30 s; the number of the last event then."""
+    page = context.request("agents/events", sessionId=session_id, after=after, limit=1000, waitMs=POLL_MS)
+    if page["status"] == "expired":
+        time.sleep(PAUSE_SECONDS)
+    return int(page["nextSeq"]) - 1

@@ -1,0 +1,54 @@
+"""An agent as the core sees it: what its file came to, resolved, without keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from abey.protocol.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool under the name the model sees.
+
+    `definition` is the resolved definition and `hash` its toolHash (protocol.md, rule 9); `runnable` is false for
+    what only others can run; `command` names the parameter of a shell-like tool that holds the command.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    definition: Mapping[str, Any]
+    hash: str
+    runnable: bool = True
+    idempotent: bool = False
+    destructive: bool = False
+    command: str | None = None
+    timeout_seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    max_concurrency: int = 4
+    max_steps: int = 50
+    stop_grace_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
+
+    `synchronous` is the file's executionMode; `stale` says that its file is broken or gone and this is the last
+    good version.
+    """
+
+    slug: str
+    config: Mapping[str, Any]
+    config_hash: str
+    policy_hash: str
+    system_prompt: str = ""
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    policy: Policy | None = None
+    limits: Limits = Limits()
+    synchronous: bool = False
+    stale: bool = False

@@ -1,0 +1,69 @@
+"""What each record does to the call it names (machine.md, Calls)."""
+
+from dataclasses import replace
+
+from abey.core.session import Call, CallState
+from abey.protocol import journal as j
+from abey.protocol.outcomes import AnyOutcome
+from abey.protocol.policy import AnyDisposition, Decorate, Defer, RunIsolated
+
+
+def base_disposition(disposition: AnyDisposition) -> AnyDisposition:
+    """What is left when the decorators are taken off."""
+    while isinstance(disposition, Decorate):
+        disposition = disposition.inner
+    return disposition
+
+
+def waits_for_somebody(verdict: j.CallDecided) -> bool:
+    """True where nothing here runs the call by itself."""
+    return not verdict.runnable or isinstance(base_disposition(verdict.disposition), Defer | RunIsolated)
+
+
+def update_call(call: Call, record: j.Record) -> Call:
+    """The call after a record that names it."""
+    data, at = record.data, record.at
+    match data:
+        case j.CallDecided():
+            waits: CallState = "deferred" if waits_for_somebody(data) else "ready"
+            state: CallState = "uncertain" if call.in_doubt else waits
+            return replace(call, verdict=data, decided_at=call.decided_at or at, state=state, resolution=None)
+        case j.CallStarted():
+            return replace(
+                call, started=data, started_at=call.started_at or at, state="running", question=None, in_doubt=False
+            )
+        case j.CallFinished():
+            return replace(call, finished=data, ended_at=at, state=data.outcome, question=None)
+        case j.CallExpired():
+            return replace(call, state="expired", ended_at=at)
+        case j.CallAsked():
+            return replace(call, question=data.question)
+        case j.CallResolved():
+            return _resolved(call, data, at)
+        case _:
+            raise TypeError(f"{data.type} does not name a call")
+
+
+_RESOLVED: dict[str, CallState] = {
+    "approve": "approved",
+    "rerun": "approved",
+    "deny": "denied",
+    "result": "completed",
+    "error": "failed",
+    "cancel": "cancelled",
+}
+
+
+def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
+    outcome: AnyOutcome = data.outcome
+    if data.answers_question:
+        return replace(call, question=None)
+    arguments = data.arguments
+    if outcome.kind == "rerun" and call.resolution is not None and arguments is None:
+        arguments = call.resolution.arguments
+    state = _RESOLVED[outcome.kind]
+    ended = at if state in ("denied", "completed", "failed", "cancelled") else None
+    resolution = data if arguments == data.arguments else data.model_copy(update={"arguments": arguments})
+    return replace(
+        call, resolution=resolution, resolved_at=at, state=state, ended_at=ended, question=None, in_doubt=False
+    )

@@ -1,0 +1,158 @@
+"""Answers to calls that wait: who may say what, and what it leads to (machine.md, Completing)."""
+
+import json
+from dataclasses import replace
+
+from abey.core.calls import base_disposition
+from abey.core.dispatch import argument_fault, renewed, start_call
+from abey.core.effects import Abort, AnswerTool, Refuse
+from abey.core.events import UNTIL_YIELD, Complete
+from abey.core.hashes import parse_arguments, shown_hash
+from abey.core.inputs import refuse_stopped
+from abey.core.machine import Draft
+from abey.core.policy import judge
+from abey.core.session import Call, Session
+from abey.core.steps import begin_run
+from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
+from abey.protocol import journal as j
+from abey.protocol.outcomes import Answer, Approve
+from abey.protocol.policy import Deny, RunIsolated
+from abey.protocol.transcript import PendingKind
+
+LEGAL: dict[PendingKind, tuple[str, ...]] = {
+    "approval": ("approve", "deny", "result", "error", "cancel"),
+    "external": ("result", "error", "deny", "cancel"),
+    "question": ("answer", "cancel"),
+    "running": ("result", "error", "cancel"),
+    "uncertain": ("result", "error", "cancel", "rerun"),
+}
+
+
+def pending_kind(call: Call) -> PendingKind | None:
+    """What a decided call waits for, or None where nobody's answer is wanted any more."""
+    if call.verdict is None:
+        return None
+    match call.state:
+        case "deferred":
+            return "approval" if call.verdict.runnable else "external"
+        case "uncertain":
+            return "uncertain"
+        case "running" if call.question is not None:
+            return "question"
+        case "running" if call.resolution is None:
+            return "running"
+        case _:
+            return None
+
+
+def complete(draft: Draft, event: Complete) -> Draft:
+    """The first recorded answer wins; a later one changes nothing. Raises for an answer that is not legal here."""
+    found = draft.session.find_call(event.token)
+    if found is None:
+        raise UnknownToken(f"no call has the token {event.token}")
+    call = found[1]
+    kind = pending_kind(call)
+    if kind is None and (call.final or call.resolution is not None):
+        return draft
+    refuse_stopped(draft.session)
+    if kind is None or event.outcome.kind not in LEGAL[kind]:
+        raise _illegal(call, kind, event.outcome.kind)
+    if event.outcome.kind in ("approve", "rerun"):
+        draft = _run_it(draft, call, event)
+    elif kind == "question":
+        draft = _answer_question(draft, call, event)
+    else:
+        draft = _inject(draft, call, event)
+    refused = any(isinstance(effect, Refuse) for effect in draft.effects)
+    return _resume(draft, call) if event.resume and not refused else draft
+
+
+def _illegal(call: Call, kind: PendingKind | None, outcome: str) -> InvalidState:
+    legal = list(LEGAL[kind]) if kind else []
+    names = ", ".join(legal) or "nothing"
+    return InvalidState(
+        f"{outcome} is not an answer to a call that is {kind or call.state}; legal: {names}",
+        state=call.state,
+        pendingKind=kind,
+        legal=legal,
+    )
+
+
+def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
+    """Approve and rerun: the daemon runs exactly what was shown, or what it was edited to."""
+    expected = shown_hash(draft.session, call)
+    if event.arguments_hash != expected:
+        raise ArgumentsMismatch("this is not the call that was shown; look at it again", argumentsHash=expected)
+    tool = draft.context.agent.tools.get(call.tool)
+    if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
+        return _mismatch(draft.write(renewed(draft.context, call, tool)), call)
+    arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
+    edited = None if arguments is None else _edited(draft, call, arguments)
+    draft = draft.write(_resolution(call, event, edited))
+    if draft.session.paused is not None or draft.context.draining:
+        return draft
+    return start_call(draft, current(draft.session, call), background=True)
+
+
+def _mismatch(draft: Draft, call: Call) -> Draft:
+    fresh = shown_hash(draft.session, current(draft.session, call))
+    message = f"the definition of {call.tool} changed since the call was shown; look at it again"
+    return draft.do(Refuse(ArgumentsMismatch(message, argumentsHash=fresh)))
+
+
+def _edited(draft: Draft, call: Call, arguments: dict[str, object]) -> str:
+    """The text of edited arguments, once the schema and both policies let them pass."""
+    text = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    context = draft.context
+    tool = context.agent.tools.get(call.tool)
+    if tool is None:
+        return text
+    fault = argument_fault(context, tool, text)
+    if fault is not None:
+        raise InvalidArguments(f"the edited arguments of {call.tool} do not fit its schema: {fault}", errors=[fault])
+    stored = context.decided_by(call.verdict.config_hash) if call.verdict else None
+    for agent in (context.agent, stored):
+        disposition = judge(agent, tool, parse_arguments(text)).disposition if agent else None
+        if isinstance(base_disposition(disposition) if disposition else None, Deny | RunIsolated):
+            raise PermissionDenied(f"the policy does not let {call.tool} run with these arguments")
+    return text
+
+
+def _answer_question(draft: Draft, call: Call, event: Complete) -> Draft:
+    value = event.outcome.value if isinstance(event.outcome, Answer) else None
+    wants_boolean = call.question is not None and call.question.kind == "approval"
+    if isinstance(event.outcome, Answer) and wants_boolean and not isinstance(value, bool):
+        raise InvalidArguments("the question wants true or false", errors=["value is not a boolean"])
+    draft = draft.write(_resolution(call, event, None).model_copy(update={"answers_question": True}))
+    return draft.do(AnswerTool(call.started.invocation_id, value)) if call.started else draft
+
+
+def _inject(draft: Draft, call: Call, event: Complete) -> Draft:
+    """A result from outside, a denial or a cancel; what runs is told to end, and its late result is nobody's."""
+    draft = draft.write(_resolution(call, event, None))
+    live = next((one for one in draft.work.live if one.call_id == call.call_id), None)
+    return draft.end(live.invocation_id).do(Abort(live.invocation_id)) if live else draft
+
+
+def _resolution(call: Call, event: Complete, edited: str | None) -> j.CallResolved:
+    return j.CallResolved(
+        call_id=call.call_id, by=event.client.name, client=event.client, outcome=event.outcome, arguments=edited
+    )
+
+
+def _resume(draft: Draft, call: Call) -> Draft:
+    if draft.session.paused is not None or draft.context.draining or draft.work.activity != "idle":
+        return draft
+    if draft.work.run is None:
+        draft = begin_run(draft, UNTIL_YIELD)
+    run = draft.work.run
+    if run is None:
+        return draft
+    waiting = replace(run, awaits=run.awaits | {call.call_id})
+    return replace(draft.with_work(replace(draft.work, run=waiting)), generation=run.generation)
+
+
+def current(session: Session, call: Call) -> Call:
+    """This call as it is now."""
+    batch = session.batch
+    return next(one for one in batch.calls if one.call_id == call.call_id) if batch else call

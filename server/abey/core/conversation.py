@@ -1,0 +1,91 @@
+"""What goes to a model and what comes back, in nobody's wire format."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from abey.protocol.journal import Block
+from abey.protocol.session import Usage
+from abey.protocol.transcript import Part
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallMessage:
+    """A call inside an assistant message; `arguments` is the model's own text."""
+
+    call_id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    blocks: tuple[Block, ...]
+    calls: tuple[CallMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultMessage:
+    """The one result of one call; `content` is content as protocol.md has it."""
+
+    call_id: str
+    tool: str
+    content: Any
+    is_error: bool
+
+
+Message = UserMessage | AssistantMessage | ResultMessage
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model. `tries` is how many tries the session made before this one (agent-file.md, scripted)."""
+
+    system_prompt: str
+    messages: tuple[Message, ...]
+    tools: tuple[OfferedTool, ...]
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call as the provider gave it: its own id (perhaps empty), the arguments as text."""
+
+    id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """A whole answer. `attempts` is the number of tries it took."""
+
+    blocks: tuple[Block, ...]
+    calls: tuple[AskedCall, ...]
+    finish_reason: str
+    usage: Usage
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What came of running a tool: content for the model; `error` is a kind such as `tool/timeout` where it failed."""
+
+    content: Any
+    error: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.error is not None

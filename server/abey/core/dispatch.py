@@ -1,0 +1,161 @@
+"""The tool phase: a verdict for every call, then the ones that may run are started in model order."""
+
+from dataclasses import replace
+from typing import Any
+
+from abey.core.agent import Tool
+from abey.core.calls import base_disposition, waits_for_somebody
+from abey.core.effects import RunTool
+from abey.core.hashes import effective_hash, parse_arguments
+from abey.core.machine import Context, Draft, Invocation
+from abey.core.policy import Judgement, judge
+from abey.core.session import Call, Session, open_calls
+from abey.protocol import journal as j
+from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
+
+ISOLATION_REASON = "isolated runner required"
+CHANGED_REASON = "the tool's definition changed after the call was judged"
+
+
+def dispatch(draft: Draft) -> Draft:
+    """Every undecided call of the batch gets its verdict, or the failed result that it deserves."""
+    for call in open_calls(draft.session):
+        if call.undecided:
+            draft = _decide(draft, call)
+    return draft.with_work(replace(draft.work, phase="tools"))
+
+
+def startable(session: Session) -> tuple[Call, ...]:
+    """The open calls that the next tool phase would start, in model order."""
+    return tuple(call for call in open_calls(session) if call.state == "approved" or _runs_by_itself(call))
+
+
+def continue_phase(draft: Draft) -> Draft:
+    """Starts what may start now: background calls at once, the others as far as concurrency and `serial` allow."""
+    for call in startable(draft.session):
+        if _in_background(call):
+            draft = start_call(draft, call, background=True)
+        elif _has_room(draft, call):
+            draft = start_call(draft, call, background=False)
+        else:
+            break
+    return draft
+
+
+def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
+    """Starts a judged call, unless what would run is no longer what was judged: then it waits for somebody."""
+    tool = draft.context.agent.tools.get(call.tool)
+    if tool is None:
+        return draft.write(_unknown_tool(draft.context, call))
+    if call.verdict is not None and tool.hash != call.verdict.tool_hash:
+        return draft.write(renewed(draft.context, call, tool))
+    invocation_id = draft.mint(f"invocation:{call.call_id}")
+    started = j.CallStarted(
+        call_id=call.call_id, invocation_id=invocation_id, arguments_hash=effective_hash(draft.session, call)
+    )
+    run = RunTool(invocation_id, call.call_id, tool, parse_arguments(call.effective_arguments))
+    return draft.write(started).begin(Invocation(invocation_id, call.call_id, background), run)
+
+
+def renewed(context: Context, call: Call, tool: Tool) -> j.CallDecided:
+    """The verdict on a call whose tool has another definition now: another hash, and somebody must look."""
+    if call.verdict is None:
+        raise ValueError(f"call {call.call_id} has no verdict yet")
+    waits = waits_for_somebody(call.verdict)
+    disposition = call.verdict.disposition if waits else Defer(reason=CHANGED_REASON)
+    changes = {
+        "disposition": disposition,
+        "reason": call.verdict.reason if waits else CHANGED_REASON,
+        "tool_hash": tool.hash,
+        "runnable": call.verdict.runnable and tool.runnable,
+        "config_hash": context.agent.config_hash,
+    }
+    return call.verdict.model_copy(update=changes)
+
+
+def argument_fault(context: Context, tool: Tool, text: str) -> str | None:
+    """What is wrong with an arguments text for this tool, in a line, or None."""
+    try:
+        value = parse_arguments(text)
+    except ValueError as error:
+        return f"the arguments are not JSON: {error}"
+    if not isinstance(value, dict):
+        return "the arguments are not a JSON object"
+    return context.check(tool.parameters, value)
+
+
+def _decide(draft: Draft, call: Call) -> Draft:
+    context = draft.context
+    tool = context.agent.tools.get(call.tool)
+    if call.fault is not None:
+        return draft.write(_failed(call, call.fault, "the call's id is empty or repeated; ask again with a new one"))
+    if tool is None:
+        return draft.write(_unknown_tool(context, call))
+    fault = argument_fault(context, tool, call.arguments)
+    if fault is not None:
+        return draft.write(_failed(call, "tool/invalid-arguments", fault))
+    judgement = judge(context.agent, tool, parse_arguments(call.arguments))
+    verdict = _verdict(context, call, tool, judgement)
+    draft = draft.write(verdict)
+    if isinstance(base_disposition(verdict.disposition), Deny):
+        told = f"denied by policy: {judgement.reason}" if judgement.reason else "denied by policy"
+        return draft.write(_denied(call, told))
+    run = draft.work.run
+    if run is not None and run.run.synchronous and waits_for_somebody(verdict):
+        return draft.write(_denied(call, "needs a decision, and this run is synchronous"))
+    return draft
+
+
+def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> j.CallDecided:
+    isolated = isinstance(base_disposition(judgement.disposition), RunIsolated)
+    reason = judgement.reason
+    if isolated:
+        reason = ISOLATION_REASON
+    elif not tool.runnable and reason is None:
+        reason = "only others can run it"
+    expires = judgement.expire_seconds
+    return j.CallDecided(
+        call_id=call.call_id,
+        token=context.token(f"token:{call.call_id}"),
+        disposition=judgement.disposition,
+        reason=reason,
+        rule=judgement.rule.wire() if judgement.rule else None,
+        runnable=tool.runnable and not isolated,
+        policy_hash=context.agent.policy_hash,
+        tool_hash=tool.hash,
+        config_hash=context.agent.config_hash,
+        idempotent=tool.idempotent,
+        serial=judgement.serial,
+        expires_at=context.later(expires) if expires else None,
+    )
+
+
+def _runs_by_itself(call: Call) -> bool:
+    return call.state == "ready" and call.verdict is not None and not waits_for_somebody(call.verdict)
+
+
+def _in_background(call: Call) -> bool:
+    disposition: Any = base_disposition(call.verdict.disposition) if call.verdict else None
+    return call.state == "ready" and isinstance(disposition, RunAsync)
+
+
+def _has_room(draft: Draft, call: Call) -> bool:
+    foreground = {one.call_id for one in draft.work.live if not one.background}
+    if not foreground:
+        return True
+    running = [other for other in open_calls(draft.session) if other.call_id in foreground]
+    alone = any(other.verdict is not None and other.verdict.serial for other in (*running, call))
+    return not alone and len(foreground) < draft.context.agent.limits.max_concurrency
+
+
+def _unknown_tool(context: Context, call: Call) -> j.CallFinished:
+    names = ", ".join(sorted(context.agent.tools)) or "none"
+    return _failed(call, "tool/unknown", f"there is no tool named {call.tool}; the tools are: {names}")
+
+
+def _failed(call: Call, kind: str, message: str) -> j.CallFinished:
+    return j.CallFinished(call_id=call.call_id, outcome="failed", output=f"{kind}: {message}", error=kind)
+
+
+def _denied(call: Call, told: str) -> j.CallFinished:
+    return j.CallFinished(call_id=call.call_id, outcome="denied", output=told)

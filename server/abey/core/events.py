@@ -1,0 +1,144 @@
+"""Everything that can happen to a session: what clients ask for, and what comes back from the work in flight."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from abey.core.conversation import ModelAnswer, ToolOutcome
+from abey.protocol.journal import Created
+from abey.protocol.outcomes import AnyOutcome
+from abey.protocol.session import Delivery
+from abey.protocol.transcript import Client, Part, Question
+
+
+@dataclass(frozen=True, slots=True)
+class NewInput:
+    """Input from a user. `input_id` is the client's own, or None for one of ours."""
+
+    parts: tuple[Part, ...]
+    input_id: str | None = None
+    delivery: Delivery = "turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How far to drive a session.
+
+    `once`: exactly one step. `ends_with_turn`: stop when this turn has ended, though more input waits. `patient`:
+    keep waiting for completions from anywhere. `max_steps` ends only the run.
+    """
+
+    once: bool = False
+    ends_with_turn: bool = False
+    patient: bool = False
+    max_steps: int | None = None
+    synchronous: bool = False
+
+
+STEP = Run(once=True)
+UNTIL_YIELD = Run()
+UNTIL_TURN = Run(ends_with_turn=True, patient=True)
+THIS_TURN = Run(ends_with_turn=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    created: Created
+    input: NewInput | None
+    run: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    input: NewInput
+    run: Run | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """Step or run. `input` is appended first (only in `completed`); `resume` clears a pause first."""
+
+    run: Run
+    client: Client
+    input: NewInput | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    token: str
+    outcome: AnyOutcome
+    arguments_hash: str | None
+    client: Client
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    reason: str | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    turn_id: str | None
+    reason: str | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    reason: str | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    invocation_id: str
+    answer: ModelAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCallFailed:
+    invocation_id: str
+    code: str
+    message: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    invocation_id: str
+    outcome: ToolOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAsked:
+    invocation_id: str
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """Work that was told to stop has stopped. `attempts` are the tries a cut model call had begun."""
+
+    invocation_id: str
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraceOver:
+    """What was told to stop had its time."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """Some deadline of a waiting call may be over."""
+
+
+Command = Start | Send | Drive | Complete | Pause | Cancel | Stop
+Fact = ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked | Aborted | GraceOver | TimePassed
+Event = Command | Fact
+Ending = Literal["cancel", "stop"]

@@ -1,0 +1,50 @@
+"""What an approval is bound to (security.md, 2)."""
+
+import json
+
+from abey.core.session import Call, Session
+from abey.protocol.base import Json, sha256_hex
+
+
+def arguments_hash(session: Session, call: Call, arguments: str) -> str:
+    """The argumentsHash of running `call` with this text, under the verdict it has. The call is decided."""
+    if call.verdict is None:
+        raise ValueError(f"call {call.call_id} has no verdict yet")
+    verdict = call.verdict
+    return sha256_hex(
+        [
+            "abey-1",
+            session.id,
+            verdict.token,
+            call.tool,
+            arguments,
+            session.created.cwd,
+            verdict.policy_hash,
+            verdict.tool_hash,
+        ]
+    )
+
+
+def proposed_hash(session: Session, call: Call) -> str:
+    return arguments_hash(session, call, call.arguments)
+
+
+def effective_hash(session: Session, call: Call) -> str:
+    return arguments_hash(session, call, call.effective_arguments)
+
+
+def shown_hash(session: Session, call: Call) -> str:
+    """The hash a client is shown: of the effective arguments where the call ran or runs, else of the proposed ones."""
+    return effective_hash(session, call) if call.state in ("uncertain", "running") else proposed_hash(session, call)
+
+
+def parse_arguments(text: str) -> Json:
+    """The JSON value of an arguments text; an empty one is `{}`. Raises ValueError where it does not parse."""
+    try:
+        return json.loads(text or "{}", parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,97 @@
+"""From a transcript to what a model is sent: every call closed exactly once, in its place."""
+
+from collections.abc import Iterable, Sequence
+
+from abey.core.conversation import AssistantMessage, CallMessage, Message, ResultMessage, UserMessage
+from abey.core.session import AnswerEntry, Call, Entry, InputEntry, NoteEntry, Session
+from abey.protocol.base import Json, sha256_hex
+
+
+def history(session: Session) -> tuple[Message, ...]:
+    """Every message of the session, oldest first. Legal for the strictest provider in every state."""
+    messages: list[Message] = []
+    for turn in session.turns:
+        _extend(messages, turn.messages if turn.end is not None else turn_messages(turn.entries))
+    return tuple(messages)
+
+
+def turn_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
+    """The messages of one turn; neighbouring inputs are one message."""
+    messages: list[Message] = []
+    for entry in entries:
+        _extend(messages, _entry_messages(entry))
+    return tuple(messages)
+
+
+def turn_digest(before: str, messages: Sequence[Message]) -> str:
+    """A hash of these messages and, through `before`, of all earlier ones."""
+    return sha256_hex([before, [_plain(message) for message in messages]])
+
+
+def request_hash(session: Session) -> str:
+    """The hash of the history that a model call made now would send."""
+    ended = [turn for turn in session.turns if turn.end is not None]
+    before = ended[-1].digest if ended else ""
+    current = turn_messages(session.open_turn.entries) if session.open_turn else ()
+    return turn_digest(before, current)
+
+
+def result_of(call: Call) -> ResultMessage:
+    """The one result a model is told for `call`, in whatever state it is."""
+    content, is_error = _told(call)
+    return ResultMessage(call.call_id, call.tool, content, is_error)
+
+
+def _extend(messages: list[Message], more: Iterable[Message]) -> None:
+    for message in more:
+        last = messages[-1] if messages else None
+        if isinstance(last, UserMessage) and isinstance(message, UserMessage):
+            messages[-1] = UserMessage(last.parts + message.parts)
+        else:
+            messages.append(message)
+
+
+def _entry_messages(entry: Entry) -> tuple[Message, ...]:
+    match entry:
+        case InputEntry():
+            return (UserMessage(entry.parts),)
+        case AnswerEntry():
+            calls = tuple(CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls)
+            return (AssistantMessage(entry.blocks, calls), *(result_of(call) for call in entry.calls))
+        case NoteEntry():
+            return ()
+
+
+def _told(call: Call) -> tuple[Json, bool]:
+    if call.finished is not None:
+        return call.finished.output, call.finished.outcome != "completed"
+    resolution = call.resolution.outcome if call.resolution else None
+    match call.state:
+        case "completed":
+            return getattr(resolution, "content", ""), False
+        case "failed":
+            return getattr(resolution, "message", ""), True
+        case "denied":
+            message = getattr(resolution, "message", None)
+            return f"denied by user: {message}" if message else "denied by user", True
+        case "cancelled":
+            return _with_doubt("cancelled by user", call), True
+        case "expired":
+            return "nobody answered in time; the call was not run", True
+        case _:
+            return _with_doubt("interrupted before it had a result", call), True
+
+
+def _with_doubt(text: str, call: Call) -> str:
+    return f"{text}; it had started and may have run" if call.started else f"{text}; it was not run"
+
+
+def _plain(message: Message) -> Json:
+    match message:
+        case UserMessage():
+            return ["user", [part.wire() for part in message.parts]]
+        case AssistantMessage():
+            calls = [[call.call_id, call.tool, call.arguments] for call in message.calls]
+            return ["assistant", [block.wire() for block in message.blocks], calls]
+        case ResultMessage():
+            return ["result", message.call_id, message.content, message.is_error]

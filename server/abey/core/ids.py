@@ -1,0 +1,16 @@
+"""Identifiers, made from a time and a piece of chance that the caller brings (protocol.md, rule 9)."""
+
+import hashlib
+
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def ulid(millis: int, chance: bytes) -> str:
+    """A lower-case ULID: the time, then the first 80 bits of `chance`."""
+    number = int.from_bytes(millis.to_bytes(6, "big") + chance[:10], "big")
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def derive(entropy: bytes, label: str) -> bytes:
+    """32 bytes of chance for one purpose; another label gives others."""
+    return hashlib.sha256(entropy + label.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,121 @@
+"""Input: it starts a turn, joins one, or waits in the queue (machine.md, Inputs while busy)."""
+
+from dataclasses import replace
+
+from abey.core.effects import EndRun
+from abey.core.events import Drive, NewInput, Pause, Send, Start
+from abey.core.machine import Draft
+from abey.core.session import InputEntry, Session
+from abey.core.steps import begin_run, close_leftovers
+from abey.errors import InvalidState, Overloaded, SessionBusy, SessionStopped
+from abey.protocol import journal as j
+from abey.protocol.transcript import Client
+
+MAX_QUEUED = 256
+
+
+def start(draft: Draft, event: Start) -> Draft:
+    """The session's input, if any, and its run; `created` is written already."""
+    if event.input is not None:
+        draft = _turn_begins(draft, event.input, event.created.client)
+    return begin_run(draft, event.run) if event.run else draft
+
+
+def send(draft: Draft, event: Send) -> Draft:
+    """Commits the input where the session can take it now, else queues it. A repeated input id changes nothing."""
+    session = draft.session
+    refuse_stopped(session)
+    if event.input.input_id is not None and known_input(session, event.input.input_id):
+        return draft
+    draft = close_leftovers(draft)
+    turn = draft.session.open_turn
+    idle = draft.work.activity == "idle" and draft.work.run is None
+    if turn is None:
+        draft = _turn_begins(draft, event.input, event.client)
+    elif event.input.delivery == "turn" and idle and draft.session.state == "userTurn":
+        draft = draft.write(_input(draft, event.input, turn.turn_id, event.client))
+    else:
+        draft = _queued(draft, event)
+    return _driven(draft, event)
+
+
+def drive(draft: Draft, event: Drive) -> Draft:
+    """A step or a run. Refused while the foreground works; while a patient run waits there is nothing to do."""
+    session, work = draft.session, draft.work
+    refuse_stopped(session)
+    if work.activity != "idle":
+        raise SessionBusy(f"session {session.id} is busy ({work.activity})", activity=work.activity)
+    if event.input is not None and session.state != "completed":
+        raise InvalidState(
+            f"a prompt can only be given to a step in state completed, not in {session.state}; use agents/send",
+            state=session.state,
+            legal=["completed"],
+        )
+    if event.resume and session.paused is not None:
+        draft = draft.write(j.Resumed(by=event.client.name))
+    draft = close_leftovers(draft)
+    if event.input is not None:
+        draft = _turn_begins(draft, event.input, event.client)
+    if work.run is not None and event.run.patient:
+        return replace(draft, generation=work.run.generation)
+    if work.run is not None:
+        return _stand_aside(draft)
+    return begin_run(draft, event.run)
+
+
+def pause(draft: Draft, event: Pause) -> Draft:
+    """Takes effect at the next step boundary and aborts nothing; a paused session stays as it is."""
+    refuse_stopped(draft.session)
+    if draft.session.paused is not None:
+        return draft
+    return draft.write(j.Paused(reason=event.reason, by=event.client.name))
+
+
+def known_input(session: Session, input_id: str) -> bool:
+    """Whether this input was committed or is queued."""
+    if any(queued.input_id == input_id for queued in session.queue):
+        return True
+    entries = (entry for turn in session.turns for entry in turn.entries)
+    return any(isinstance(entry, InputEntry) and entry.input_id == input_id for entry in entries)
+
+
+def refuse_stopped(session: Session) -> None:
+    if session.stopped:
+        raise SessionStopped(f"session {session.id} is stopped")
+
+
+def _turn_begins(draft: Draft, new: NewInput, client: Client | None) -> Draft:
+    return draft.write(_input(draft, new, draft.mint("turn"), client))
+
+
+def _input(draft: Draft, new: NewInput, turn_id: str, client: Client | None) -> j.Input:
+    return j.Input(turn_id=turn_id, input_id=new.input_id or draft.mint("input"), parts=new.parts, client=client)
+
+
+def _queued(draft: Draft, event: Send) -> Draft:
+    if len(draft.session.queue) >= MAX_QUEUED:
+        raise Overloaded(f"{MAX_QUEUED} inputs wait already; let the session take some first", retryAfterMs=1000)
+    input_id = event.input.input_id or draft.mint("input")
+    return draft.write(
+        j.InputQueued(input_id=input_id, delivery=event.input.delivery, parts=event.input.parts, client=event.client)
+    )
+
+
+def _driven(draft: Draft, event: Send) -> Draft:
+    """The run that came with an input: the active run takes the input over, or this one starts when it ends."""
+    if event.run is None:
+        return draft
+    active = draft.work.run
+    if active is None and draft.work.activity == "idle":
+        return begin_run(draft, event.run)
+    if active is not None and not active.run.once and not active.run.ends_with_turn:
+        return replace(draft, generation=active.generation)
+    following = replace(draft.work, then=draft.work.then or event.run)
+    return replace(draft.with_work(following), generation=draft.work.generation + 1)
+
+
+def _stand_aside(draft: Draft) -> Draft:
+    """Another run waits for completions already: this one finds only calls that wait for somebody."""
+    generation = draft.work.generation + 1
+    draft = draft.with_work(replace(draft.work, generation=generation))
+    return replace(draft.do(EndRun(generation, "waiting", 0)), generation=generation)

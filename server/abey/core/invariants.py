@@ -1,0 +1,144 @@
+"""What is true of every machine, in every state that events, crashes and replays can reach.
+
+Each invariant is one sentence and one check; the sentences stand in docs/architecture.md in the same words.
+"""
+
+from collections.abc import Callable, Sequence
+
+from abey.core.conversation import AssistantMessage, Message, ResultMessage
+from abey.core.history import history
+from abey.core.machine import Machine
+from abey.core.replay import fold, recover
+from abey.core.session import AnswerEntry, Call, Session, open_calls
+from abey.protocol import journal as j
+
+Check = Callable[[Machine], bool]
+
+
+class BrokenInvariant(Exception):
+    """The sentence that is not true."""
+
+
+def check(machine: Machine) -> None:
+    """Raises BrokenInvariant where one of INVARIANTS does not hold."""
+    for sentence, holds in INVARIANTS.items():
+        if not holds(machine):
+            raise BrokenInvariant(sentence)
+
+
+def check_journal(machine: Machine, records: Sequence[j.Record]) -> None:
+    """Raises BrokenInvariant where the journal and the machine it belongs to disagree, or a record is not allowed."""
+    replayed = fold(records)
+    if replayed is None or recover(replayed) != recover(machine.session):
+        raise BrokenInvariant(REPLAYED)
+    if [record.rev for record in records] != list(range(records[0].rev, records[0].rev + len(records))):
+        raise BrokenInvariant(GAPLESS)
+    if _started_twice(records):
+        raise BrokenInvariant(ONCE)
+
+
+REPLAYED = "What a journal replays to is what the daemon remembers"
+GAPLESS = "Revisions rise by one, without a gap"
+ONCE = "No call starts twice unless its tool is idempotent or somebody chose to run it again"
+
+
+def check_step(before: Session, after: Session) -> None:
+    """Raises BrokenInvariant where a call that was final in `before` is not the same in `after`."""
+    later = {call.call_id: call for call in _calls(after)}
+    for call in _calls(before):
+        if call.final and later.get(call.call_id) != call:
+            raise BrokenInvariant("A call in a final state never changes")
+
+
+def _calls(session: Session) -> list[Call]:
+    answers = [entry for turn in session.turns for entry in turn.entries if isinstance(entry, AnswerEntry)]
+    return [call for answer in answers for call in answer.calls]
+
+
+def _open_batch_unsent(machine: Machine) -> bool:
+    return machine.session.asked is None or not open_calls(machine.session)
+
+
+def _running_has_work(machine: Machine) -> bool:
+    live = {one.call_id for one in machine.work.live if one.call_id is not None}
+    running = {call.call_id for call in _calls(machine.session) if call.state == "running"}
+    # While a cancel is on its way, a tool may have ended before its call is closed.
+    return live == running or (machine.work.closing is not None and live <= running)
+
+
+def _one_model_call(machine: Machine) -> bool:
+    return sum(one.call_id is None for one in machine.work.live) <= 1
+
+
+def _ended_turns_closed(machine: Machine) -> bool:
+    ended = (turn for turn in machine.session.turns if turn.end is not None)
+    answers = (entry for turn in ended for entry in turn.entries if isinstance(entry, AnswerEntry))
+    return all(answer.settled and (answer.committed or not answer.calls) for answer in answers)
+
+
+def _one_open_turn(machine: Machine) -> bool:
+    return all(turn.end is not None for turn in machine.session.turns[:-1])
+
+
+def _tokens_unique(machine: Machine) -> bool:
+    tokens = [call.verdict.token for call in _calls(machine.session) if call.verdict is not None]
+    return len(tokens) == len(set(tokens))
+
+
+def _stopped_is_quiet(machine: Machine) -> bool:
+    return not machine.session.stopped or (not machine.work.live and machine.work.run is None)
+
+
+def _denied_never_started(machine: Machine) -> bool:
+    return all(call.started is None for call in _calls(machine.session) if call.state == "denied")
+
+
+def _history_closed(machine: Machine) -> bool:
+    return legal_history(history(machine.session))
+
+
+def legal_history(messages: Sequence[Message]) -> bool:
+    """Every call is answered once, right after the message that asked for it, in its order."""
+    expected: list[str] = []
+    for message in messages:
+        if isinstance(message, ResultMessage):
+            if not expected or expected.pop(0) != message.call_id:
+                return False
+        elif expected:
+            return False
+        if isinstance(message, AssistantMessage):
+            expected = [call.call_id for call in message.calls]
+            if len(expected) != len(set(expected)):
+                return False
+    return not expected
+
+
+def _started_twice(records: Sequence[j.Record]) -> bool:
+    """Whether a call-started follows another of the same call without a choice in between, or idempotence."""
+    started, idempotent = set[str](), set[str]()
+    for record in records:
+        match record.data:
+            case j.CallDecided():
+                idempotent |= {record.data.call_id} if record.data.idempotent else set()
+            case j.CallResolved() if record.data.outcome.kind == "rerun":
+                started.discard(record.data.call_id)
+            case j.CallStarted():
+                if record.data.call_id in started - idempotent:
+                    return True
+                started.add(record.data.call_id)
+            case _:
+                pass
+    return False
+
+
+INVARIANTS: dict[str, Check] = {
+    "An open batch is never sent to a model": _open_batch_unsent,
+    "A call that runs has work in flight, and work in flight has a call that runs": _running_has_work,
+    "At most one model call is in flight": _one_model_call,
+    "A turn that has ended has no open call": _ended_turns_closed,
+    "Only the last turn may be open": _one_open_turn,
+    "Every call has its own token": _tokens_unique,
+    "A stopped session has no work in flight": _stopped_is_quiet,
+    "A call that was denied has never started": _denied_never_started,
+    "The history closes every call exactly once, in its place": _history_closed,
+}

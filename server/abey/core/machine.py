@@ -1,0 +1,154 @@
+"""A session and the work in flight for it, and the draft of the next one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from abey.core.agent import Agent
+from abey.core.effects import Effect
+from abey.core.events import Ending, Run
+from abey.core.ids import derive, ulid
+from abey.core.replay import apply
+from abey.core.session import Session
+from abey.protocol.base import Timestamp
+from abey.protocol.journal import Record, RecordData
+from abey.protocol.session import Activity
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A model call or a tool that runs now. A background one belongs to no step."""
+
+    invocation_id: str
+    call_id: str | None = None
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRun:
+    """A run that is not over. `turn_over` once the turn it drove has ended; `awaits`: calls it waits for."""
+
+    run: Run
+    generation: int
+    steps: int = 0
+    turn_over: bool = False
+    awaits: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A cancel or a stop on its way: the work in flight has been told to end."""
+
+    ending: Ending
+    reason: str | None
+    by: str
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What dies with the daemon. `generation` is the number of runs started; `then` is the run after this one."""
+
+    generation: int = 0
+    live: tuple[Invocation, ...] = ()
+    phase: Literal["none", "model", "tools"] = "none"
+    run: ActiveRun | None = None
+    then: Run | None = None
+    closing: Closing | None = None
+
+    @property
+    def activity(self) -> Activity:
+        if self.closing is not None:
+            return "stopping"
+        return "idle" if self.phase == "none" else self.phase
+
+    def find(self, invocation_id: str) -> Invocation | None:
+        return next((one for one in self.live if one.invocation_id == invocation_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    session: Session
+    work: Work = Work()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a transition may know of the world: the time, chance, and the agent.
+
+    `agent` is the version that the running step began with, `latest` the one that the next step begins with;
+    `decided_by` finds the agent version of a configHash; `check` says what is wrong with arguments, or None;
+    `timestamp` writes milliseconds since 1970 as the protocol does.
+    """
+
+    millis: int
+    entropy: bytes
+    timestamp: Callable[[int], Timestamp]
+    agent: Agent
+    latest: Agent
+    decided_by: Callable[[str], Agent | None]
+    check: Callable[[Any, Any], str | None]
+    draining: bool = False
+
+    @property
+    def now(self) -> Timestamp:
+        return self.timestamp(self.millis)
+
+    def later(self, seconds: int) -> Timestamp:
+        return self.timestamp(self.millis + seconds * 1000)
+
+    def token(self, label: str) -> str:
+        """128 bits of this transition's chance, in hex; another label gives another token."""
+        return derive(self.entropy, label)[:16].hex()
+
+    def ulid(self, label: str) -> str:
+        """A lower-case ULID of now; another label gives another one."""
+        return ulid(self.millis, derive(self.entropy, label))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A transition being made: the machine so far, what will be written, what will then be done.
+
+    `generation` is the run that the request which caused all this waits for.
+    """
+
+    machine: Machine
+    context: Context
+    records: tuple[Record, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    generation: int | None = None
+
+    @property
+    def session(self) -> Session:
+        return self.machine.session
+
+    @property
+    def work(self) -> Work:
+        return self.machine.work
+
+    def with_latest_agent(self) -> "Draft":
+        """A step begins: from here on it is the agent's latest version that counts."""
+        return replace(self, context=replace(self.context, agent=self.context.latest))
+
+    def write(self, data: RecordData) -> "Draft":
+        record = Record(self.session.revision + 1, self.context.now, data)
+        machine = replace(self.machine, session=apply(self.session, record))
+        return replace(self, machine=machine, records=(*self.records, record))
+
+    def do(self, effect: Effect) -> "Draft":
+        return replace(self, effects=(*self.effects, effect))
+
+    def with_work(self, work: Work) -> "Draft":
+        return replace(self, machine=replace(self.machine, work=work))
+
+    def mint(self, label: str) -> str:
+        """A ULID that no other place of this transition gets."""
+        return self.context.ulid(f"{label}:{self.session.revision}:{len(self.effects)}")
+
+    def begin(self, invocation: Invocation, effect: Effect) -> "Draft":
+        return self.with_work(replace(self.work, live=(*self.work.live, invocation))).do(effect)
+
+    def end(self, invocation_id: str) -> "Draft":
+        live = tuple(one for one in self.work.live if one.invocation_id != invocation_id)
+        return self.with_work(replace(self.work, live=live))

@@ -1,0 +1,145 @@
+"""What happens to a call: the rules of agent-file.md, asked in their order, with the reasons kept."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from abey.core.agent import Agent, Tool
+from abey.core.calls import base_disposition
+from abey.protocol.base import Json
+from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, RunAsync, RunIsolated, RunSync
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One rule that was asked: whether it matched, and why in a few words."""
+
+    layer: str
+    rule: PolicyRule | None
+    matched: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on a call. `rule` is the one that decided, None where a default did."""
+
+    disposition: AnyDisposition
+    rule: PolicyRule | None
+    chain: tuple[Link, ...]
+
+    @property
+    def serial(self) -> bool:
+        return bool(self.rule and self.rule.serial)
+
+    @property
+    def expire_seconds(self) -> int | None:
+        base = base_disposition(self.disposition)
+        of_disposition = base.expire_seconds if isinstance(base, Defer) else None
+        return of_disposition or (self.rule.expire_seconds if self.rule else None)
+
+    @property
+    def reason(self) -> str | None:
+        base = base_disposition(self.disposition)
+        return base.reason if isinstance(base, Defer | Deny) else None
+
+
+def judge(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
+    """The verdict of the agent's policy on this call: any deny, then the first rule that matches, then the default."""
+    policy = agent.policy or Policy()
+    chain = tuple(_ask(rule, tool, arguments) for rule in policy.rules)
+    matched = [link for link in chain if link.matched and link.rule is not None]
+    for link in matched:
+        if link.rule is not None and isinstance(base_disposition(link.rule.disposition), Deny):
+            return Judgement(link.rule.disposition, link.rule, chain)
+    for link in matched:
+        if link.rule is not None:
+            return _first_match(link.rule, tool, chain)
+    return _default(policy, tool, chain)
+
+
+def strictness(disposition: AnyDisposition) -> int:
+    """deny > defer > run: the greater number is the stricter."""
+    match base_disposition(disposition):
+        case Deny():
+            return 3
+        case RunIsolated():
+            return 2
+        case Defer():
+            return 1
+        case _:
+            return 0
+
+
+def _first_match(rule: PolicyRule, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
+    if _loosens(rule) and tool.command is not None and f"/{tool.command}" in (rule.match or {}):
+        # A text match cannot tell one plain command from two; doubt defers (security.md, 4).
+        doubt = Defer(reason="a rule that matches a shell command cannot vouch for it")
+        return Judgement(doubt, rule, chain)
+    return Judgement(rule.disposition, rule, chain)
+
+
+def _default(policy: Policy, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
+    if policy.default is not None:
+        link = Link("agent", None, True, "the default of the agent file")
+        return Judgement(policy.default, None, (*chain, link))
+    if tool.destructive:
+        link = Link("agent", None, True, "no default, and the tool is destructive")
+        return Judgement(Defer(reason="the tool can change things"), None, (*chain, link))
+    return Judgement(RunSync(), None, (*chain, Link("agent", None, True, "no default: runSync")))
+
+
+def _ask(rule: PolicyRule, tool: Tool, arguments: Json) -> Link:
+    if not _glob(rule.tool).fullmatch(tool.name):
+        return Link("agent", rule, False, f"the tool is not {rule.tool}")
+    for pointer, wanted in (rule.match or {}).items():
+        value = _at(arguments, pointer)
+        if value is _MISSING:
+            return Link("agent", rule, False, f"nothing at {pointer}")
+        if not _matches(value, wanted, parts=_denies(rule) and pointer == f"/{tool.command}"):
+            return Link("agent", rule, False, f"{pointer} is another value")
+    return Link("agent", rule, True, f"the tool is {rule.tool}" + (", the arguments match" if rule.match else ""))
+
+
+def _loosens(rule: PolicyRule) -> bool:
+    return isinstance(base_disposition(rule.disposition), RunSync | RunAsync)
+
+
+def _denies(rule: PolicyRule) -> bool:
+    return isinstance(base_disposition(rule.disposition), Deny)
+
+
+def _matches(value: Any, wanted: Json, *, parts: bool) -> bool:
+    """Whether `value` is what the rule wants; with `parts`, whether any part of a shell command is."""
+    if isinstance(wanted, list):
+        return any(_matches(value, one, parts=parts) for one in wanted)
+    candidates = [value, *_segments(value)] if parts else [value]
+    if isinstance(wanted, dict) and set(wanted) == {"glob"}:
+        pattern = _glob(str(wanted["glob"]))
+        return any(isinstance(text, str) and pattern.fullmatch(text) is not None for text in candidates)
+    return any(type(one) is type(wanted) and one == wanted for one in candidates)
+
+
+def _segments(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (part.strip() for part in re.split(r"[;|&\n(){}`<>$]+", value) if part.strip())
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+
+
+def _at(value: Json, pointer: str) -> Any:
+    """What the JSON pointer names in `value`, or _MISSING."""
+    for step in pointer.split("/")[1:] if pointer else []:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return _MISSING
+    return value

@@ -1,0 +1,146 @@
+"""How a session moves: one model call or one tool phase at a time, as far as its run goes."""
+
+from dataclasses import replace
+
+from abey.core.conversation import ModelRequest, OfferedTool
+from abey.core.dispatch import continue_phase, dispatch, startable
+from abey.core.effects import AskModel, EndRun
+from abey.core.events import Run
+from abey.core.history import history, request_hash
+from abey.core.machine import ActiveRun, Draft, Invocation
+from abey.core.session import AnswerEntry, open_calls
+from abey.core.turns import commit_batch, end_turn, finish_closing
+from abey.errors import AbeyError
+from abey.protocol import journal as j
+
+
+def begin_run(draft: Draft, run: Run) -> Draft:
+    """The next generation starts; the request that asked for it waits for it."""
+    generation = draft.work.generation + 1
+    active = ActiveRun(run, generation)
+    return replace(draft.with_work(replace(draft.work, generation=generation, run=active)), generation=generation)
+
+
+def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft:
+    """The run is over; the one that was to follow it starts."""
+    active = draft.work.run
+    if active is None:
+        return draft
+    waits_for = draft.generation
+    draft = draft.do(EndRun(active.generation, outcome, active.steps, error))
+    following = draft.work.then
+    draft = draft.with_work(replace(draft.work, run=None, then=None))
+    return replace(begin_run(draft, following), generation=waits_for) if following else draft
+
+
+def settle(draft: Draft) -> Draft:
+    """Whatever follows from what has just happened, until a model, a tool or somebody outside must act."""
+    while True:
+        after = _settle_once(draft)
+        if after is draft:
+            return draft
+        draft = after
+
+
+def close_leftovers(draft: Draft) -> Draft:
+    """The closing record that a crash kept from being written."""
+    turn = draft.session.open_turn
+    if turn is not None and draft.session.state == "completed":
+        answer = next(entry for entry in reversed(turn.entries) if isinstance(entry, AnswerEntry))
+        return draft.write(j.Final(turn_id=turn.turn_id, step_id=answer.step_id))
+    return draft
+
+
+def step_over(draft: Draft) -> Draft:
+    """The foreground of a step is done."""
+    active = draft.work.run
+    counted = replace(active, steps=active.steps + 1) if active else None
+    return draft.with_work(replace(draft.work, phase="none", run=counted))
+
+
+def _settle_once(draft: Draft) -> Draft:
+    batch = draft.session.batch
+    if batch is not None and batch.settled:
+        return commit_batch(draft, batch)
+    if draft.work.closing is not None:
+        return draft if draft.work.live else finish_closing(draft)
+    if draft.work.phase == "tools":
+        return _continue_tools(draft)
+    if draft.work.phase == "none" and draft.work.run is not None:
+        return _advance(draft, draft.work.run)
+    return draft
+
+
+def _continue_tools(draft: Draft) -> Draft:
+    after = continue_phase(draft)
+    if after is not draft:
+        return after
+    if any(not one.background for one in draft.work.live):
+        return draft
+    waiting = open_calls(draft.session)
+    turn, batch = draft.session.open_turn, draft.session.batch
+    if waiting and turn is not None and batch is not None:
+        ids = tuple(call.call_id for call in waiting)
+        draft = draft.write(j.Waiting(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids))
+    return step_over(draft)
+
+
+def _advance(draft: Draft, active: ActiveRun) -> Draft:
+    run, session = active.run, draft.session
+    if session.stopped:
+        return end_run(draft, _turn_outcome(draft, run))
+    if active.turn_over and (run.once or run.ends_with_turn or session.state == "completed"):
+        return end_run(draft, _turn_outcome(draft, run))
+    if session.state == "completed":
+        return end_run(draft, "completed")
+    if run.once and active.steps:
+        return end_run(draft, "advanced")
+    if not run.once and (session.paused or draft.context.draining):
+        return end_run(draft, "paused")
+    if run.max_steps is not None and active.steps >= run.max_steps:
+        return end_run(draft, "limit")
+    after = _begin_step(draft)
+    if after is not draft or run.patient:
+        return after
+    awaited = any(one.call_id in active.awaits for one in draft.work.live)
+    return draft if awaited else end_run(draft, "waiting")
+
+
+def _turn_outcome(draft: Draft, run: Run) -> str:
+    last = next((turn for turn in reversed(draft.session.turns) if turn.end is not None), None)
+    cancelled = last is not None and last.end == "cancelled"
+    return "cancelled" if cancelled and not run.once else "completed"
+
+
+def _begin_step(draft: Draft) -> Draft:
+    match draft.session.state:
+        case "userTurn":
+            return _ask_model(draft.with_latest_agent())
+        case "llmTurn":
+            return dispatch(draft.with_latest_agent())
+        case "partialUserTurn" if startable(draft.session):
+            return draft.with_latest_agent().with_work(replace(draft.work, phase="tools"))
+        case _:
+            return draft
+
+
+def _ask_model(draft: Draft) -> Draft:
+    session, agent, turn = draft.session, draft.context.agent, draft.session.open_turn
+    if turn is None:
+        raise ValueError("a userTurn has an open turn")
+    if turn.steps >= agent.limits.max_steps:
+        message = f"the turn has taken its {agent.limits.max_steps} steps (limits.maxSteps)"
+        failed = j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message)
+        return end_turn(draft, failed)
+    invocation_id = draft.mint("invocation")
+    requested = j.ModelRequested(
+        turn_id=turn.turn_id,
+        step_id=draft.mint("step"),
+        invocation_id=invocation_id,
+        request_hash=request_hash(session),
+        config_hash=agent.config_hash,
+    )
+    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
+    request = ModelRequest(agent.system_prompt, history(session), tools, session.tries)
+    draft = draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request))
+    return draft.with_work(replace(draft.work, phase="model"))

@@ -1,0 +1,216 @@
+"""The machine: a session and an event give the session after it, what to write, and what to do then.
+
+Laws
+- The records of a transition are durable before any of its effects, and before anybody sees the session after it.
+- An event that is not legal raises an AbeyError, and nothing happens.
+- Nothing here knows a clock, a file, a network or a task: time, chance and the agent come in with the context.
+"""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from abey.core.agent import Agent
+from abey.core.completing import complete, pending_kind
+from abey.core.effects import Effect, Quarantined
+from abey.core.events import (
+    Aborted,
+    Cancel,
+    Command,
+    Complete,
+    Drive,
+    Event,
+    GraceOver,
+    ModelAnswered,
+    ModelCallFailed,
+    Pause,
+    Send,
+    Start,
+    Stop,
+    TimePassed,
+    ToolAsked,
+    ToolEnded,
+)
+from abey.core.inputs import drive, pause, send, start
+from abey.core.machine import Closing, Context, Draft, Machine
+from abey.core.replay import apply
+from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.steps import end_run, settle, step_over
+from abey.core.turns import begin_closing, end_turn, finish_closing
+from abey.errors import ModelFailed
+from abey.protocol import journal as j
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What an event came to. `generation` is the run that the request waits for, if it waits for one.
+
+    `agent` is the version that the step now running began with.
+    """
+
+    machine: Machine
+    records: tuple[j.Record, ...]
+    effects: tuple[Effect, ...]
+    generation: int | None
+    agent: Agent
+
+
+def transition(machine: Machine, event: Event, context: Context) -> Transition:
+    """The machine after `event`. Raises AbeyError where the event is not legal, before anything is built."""
+    draft = Draft(machine, context)
+    if machine.work.phase == "none":
+        draft = draft.with_latest_agent()
+    return _done(settle(_decide(draft, event)))
+
+
+def begin(event: Start, context: Context) -> Transition:
+    """A session that did not exist: its first record, and what follows from it."""
+    created = j.Record(1, context.now, event.created)
+    machine = Machine(apply(None, created))
+    return _done(settle(start(Draft(machine, context, records=(created,)), event)))
+
+
+def _done(draft: Draft) -> Transition:
+    return Transition(draft.machine, draft.records, draft.effects, draft.generation, draft.context.agent)
+
+
+def _decide(draft: Draft, event: Event) -> Draft:
+    if isinstance(event, Command):
+        draft = _expire(draft)
+    match event:
+        case Start():
+            raise ValueError("a session starts once")
+        case Send():
+            return send(draft, event)
+        case Drive():
+            return drive(draft, event)
+        case Complete():
+            return complete(draft, event)
+        case Pause():
+            return pause(draft, event)
+        case Cancel() | Stop():
+            return _close(draft, event)
+        case GraceOver():
+            due = draft.work.closing is not None and event.generation == draft.work.generation
+            return finish_closing(draft) if due else draft
+        case TimePassed():
+            return _expire(draft)
+        case ModelAnswered() | ModelCallFailed() | ToolEnded() | ToolAsked() | Aborted():
+            return _report(draft, event)
+        case _:
+            assert_never(event)
+
+
+def _close(draft: Draft, event: Cancel | Stop) -> Draft:
+    session, work = draft.session, draft.work
+    if session.stopped or work.closing is not None:
+        return draft
+    closing = Closing("stop" if isinstance(event, Stop) else "cancel", event.reason, event.client.name)
+    if isinstance(event, Cancel):
+        turn = session.open_turn
+        if turn is None or session.state == "completed" or event.turn_id not in (None, turn.turn_id):
+            return draft
+    return begin_closing(draft, closing)
+
+
+def _expire(draft: Draft) -> Draft:
+    for call in open_calls(draft.session):
+        expires = call.verdict.expires_at if call.verdict else None
+        if expires is not None and expires <= draft.context.now and pending_kind(call) in ("approval", "external"):
+            draft = draft.write(j.CallExpired(call_id=call.call_id))
+    return draft
+
+
+def _report(draft: Draft, event: ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked | Aborted) -> Draft:
+    """News of work in flight; of work that nobody waits for any more it is quarantined."""
+    invocation = draft.work.find(event.invocation_id)
+    if invocation is None:
+        return draft if isinstance(event, Aborted) else draft.do(Quarantined(event.invocation_id))
+    if isinstance(event, ToolAsked):
+        return draft.write(j.CallAsked(call_id=invocation.call_id or "", question=event.question))
+    draft = draft.end(event.invocation_id)
+    match event:
+        case ToolEnded():
+            return _tool_ended(draft, invocation.call_id or "", event)
+        case ModelAnswered() | ModelCallFailed() if draft.work.closing is not None:
+            return _cut(draft, event.answer.attempts if isinstance(event, ModelAnswered) else event.attempts)
+        case ModelAnswered():
+            return _answered(draft, event)
+        case ModelCallFailed():
+            return _model_failed(draft, event)
+        case Aborted():
+            return _cut(draft, event.attempts)
+
+
+def _cut(draft: Draft, attempts: int) -> Draft:
+    closing = draft.work.closing
+    if closing is None:
+        return draft
+    return draft.with_work(replace(draft.work, closing=replace(closing, attempts=closing.attempts + attempts)))
+
+
+def _tool_ended(draft: Draft, call_id: str, event: ToolEnded) -> Draft:
+    outcome = event.outcome
+    return draft.write(
+        j.CallFinished(
+            call_id=call_id,
+            invocation_id=event.invocation_id,
+            outcome="failed" if outcome.failed else "completed",
+            output=outcome.content,
+            error=outcome.error,
+        )
+    )
+
+
+def _answered(draft: Draft, event: ModelAnswered) -> Draft:
+    requested, answer = draft.session.asked, event.answer
+    if requested is None:
+        raise ValueError("an answer to no request")
+    candidate = j.Candidate(
+        turn_id=requested.turn_id,
+        step_id=requested.step_id,
+        invocation_id=event.invocation_id,
+        blocks=answer.blocks,
+        calls=_named(draft, event),
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        attempts=answer.attempts,
+    )
+    draft = step_over(draft.write(candidate))
+    return draft if candidate.calls else end_turn(draft, j.Final(turn_id=requested.turn_id, step_id=requested.step_id))
+
+
+def _named(draft: Draft, event: ModelAnswered) -> tuple[j.ProposedCall, ...]:
+    """The calls under ids that are unique in the session; an empty or repeated one is a fault of the call."""
+    earlier, here = _call_ids(draft.session), set[str]()
+    named = []
+    for index, call in enumerate(event.answer.calls):
+        fault = "tool/invalid-call-id" if not call.id else "tool/duplicate-call-id" if call.id in here else None
+        ours = fault is not None or call.id in earlier
+        here.add(call.id)
+        call_id = draft.mint(f"call:{index}") if ours else call.id
+        named.append(j.ProposedCall(call_id=call_id, tool=call.tool, arguments=call.arguments, fault=fault))
+    return tuple(named)
+
+
+def _call_ids(session: Session) -> frozenset[str]:
+    answers = (entry for turn in session.turns for entry in turn.entries if isinstance(entry, AnswerEntry))
+    return frozenset(call.call_id for answer in answers for call in answer.calls)
+
+
+def _model_failed(draft: Draft, event: ModelCallFailed) -> Draft:
+    requested = draft.session.asked
+    if requested is None:
+        raise ValueError("a failure of no request")
+    failure = j.ModelFailure(
+        turn_id=requested.turn_id,
+        step_id=requested.step_id,
+        invocation_id=event.invocation_id,
+        code=event.code,
+        message=event.message,
+        attempts=event.attempts,
+    )
+    draft = step_over(draft.write(failure))
+    if event.code == "content-policy":
+        kind = f"model/{event.code}"
+        draft = end_turn(draft, j.Failed(turn_id=requested.turn_id, end="failed", kind=kind, message=event.message))
+    return end_run(draft, "failed", ModelFailed(event.code, event.message))

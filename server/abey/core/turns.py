@@ -1,0 +1,75 @@
+"""How a batch is committed and how a turn ends: with the next input, if one waits."""
+
+from dataclasses import replace
+
+from abey.core.effects import Abort, StartGrace
+from abey.core.machine import Closing, Draft
+from abey.core.session import AnswerEntry, open_calls
+from abey.protocol import journal as j
+
+
+def commit_batch(draft: Draft, batch: AnswerEntry) -> Draft:
+    """Every call of the batch has a result: they go into the transcript together, then the interrupts that wait."""
+    turn = draft.session.open_turn
+    if turn is None:
+        raise ValueError("a batch belongs to an open turn")
+    ids = tuple(call.call_id for call in batch.calls)
+    draft = draft.write(j.ToolResults(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids))
+    if draft.work.closing is not None:
+        return draft
+    for queued in draft.session.queue:
+        if queued.delivery == "interrupt":
+            draft = draft.write(_committed(queued, turn.turn_id))
+    return draft
+
+
+def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
+    """The turn is over, and the write that says so commits the head of the queue as the next turn's input."""
+    draft = draft.write(ending)
+    if draft.work.run is not None:
+        draft = draft.with_work(replace(draft.work, run=replace(draft.work.run, turn_over=True)))
+    queue = sorted(draft.session.queue, key=lambda queued: queued.delivery != "interrupt")
+    return draft.write(_committed(queue[0], draft.mint("turn"))) if queue else draft
+
+
+def begin_closing(draft: Draft, closing: Closing) -> Draft:
+    """Everything in flight is told to end, and has `stopGraceSeconds` for it."""
+    draft = draft.with_work(replace(draft.work, closing=closing))
+    for invocation in draft.work.live:
+        draft = draft.do(Abort(invocation.invocation_id))
+    if draft.work.live:
+        draft = draft.do(StartGrace(draft.work.generation, draft.context.agent.limits.stop_grace_seconds))
+    return draft
+
+
+def finish_closing(draft: Draft) -> Draft:
+    """Every open call is closed as cancelled, and the turn, or the session, ends. Late results are nobody's."""
+    closing, turn = draft.work.closing, draft.session.open_turn
+    if closing is None:
+        return draft
+    unresolved = open_calls(draft.session)
+    for call in unresolved:
+        may_have_run = call.started is not None
+        told = "cancelled by user; it had started and may have run" if may_have_run else "cancelled by user; not run"
+        draft = draft.write(
+            j.CallFinished(call_id=call.call_id, outcome="cancelled", output=told, may_have_run=may_have_run or None)
+        )
+    batch = draft.session.batch
+    if batch is not None:
+        draft = commit_batch(draft, batch)
+    phase_over = replace(draft.work, live=(), phase="none", closing=None)
+    draft = draft.with_work(phase_over)
+    if closing.ending == "cancel":
+        ended = j.Cancelled(
+            turn_id=turn.turn_id if turn else "", reason=closing.reason, by=closing.by, attempts=closing.attempts
+        )
+        return end_turn(draft, ended)
+    kept = tuple({"callId": call.call_id, "token": call.verdict.token} for call in unresolved if call.verdict)
+    stopped = j.Stopped(reason=closing.reason, by=closing.by, cancelled_calls=kept, attempts=closing.attempts)
+    draft = draft.write(stopped)
+    run = draft.work.run
+    return draft.with_work(replace(draft.work, then=None, run=replace(run, turn_over=True) if run else None))
+
+
+def _committed(queued: j.InputQueued, turn_id: str) -> j.Input:
+    return j.Input(turn_id=turn_id, input_id=queued.input_id, parts=queued.parts, client=queued.client)

@@ -1,0 +1,220 @@
+"""A session as clients see it: folds of the machine into the types of the protocol."""
+
+from collections.abc import Iterator
+
+from abey.core.agent import Agent
+from abey.core.completing import pending_kind
+from abey.core.hashes import parse_arguments, shown_hash
+from abey.core.history import result_of
+from abey.core.machine import Machine
+from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.protocol import session as s
+from abey.protocol import transcript as t
+from abey.protocol.base import Json
+from abey.protocol.journal import CallResolved, TextBlock
+from abey.protocol.notifications import Attention, Summary
+from abey.protocol.outcomes import AnyOutcome, Resolution
+
+TITLE_LENGTH = 80
+
+
+def session_view(machine: Machine, agent: Agent | None) -> s.Session:
+    """The Session of the protocol. `agent` is its agent as it is now, for the schemas of pending calls."""
+    session = machine.session
+    turn, active = session.turn, machine.work.run
+    return s.Session(
+        session_id=session.id,
+        agent=session.created.agent,
+        title=session.created.title,
+        cwd=session.created.cwd,
+        state=session.state,
+        activity=machine.work.activity,
+        revision=session.revision,
+        turn=_turn(turn) if turn else None,
+        pending=pending_view(session, agent),
+        queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in session.queue),
+        output=output(session),
+        last_error=session.last_error,
+        paused=session.paused,
+        driven_by="run" if active is not None and not active.run.once else "step",
+        usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
+        created_at=session.created_at,
+        updated_at=session.updated_at,
+        parent=session.created.parent,
+        forked_from=session.created.forked_from,
+        config_hash=session.config_hash,
+        config_state="stale" if agent is None or agent.stale else "ok",
+    )
+
+
+def summary_view(machine: Machine) -> Summary:
+    session = machine.session
+    kinds = [kind for call in open_calls(session) if (kind := pending_kind(call)) and kind != "running"]
+    attention: Attention = "error" if session.last_error else "none"
+    for kind in ("question", "approval", "external", "uncertain"):
+        if kind in kinds:
+            attention = kind
+            break
+    return Summary(
+        session_id=session.id,
+        title=session.created.title,
+        cwd=session.created.cwd,
+        state=session.state,
+        activity=machine.work.activity,
+        revision=session.revision,
+        pending_count=len(kinds),
+        attention=attention,
+    )
+
+
+def output(session: Session) -> str | None:
+    """The final text of a completed turn."""
+    turn = session.turn
+    if turn is None or turn.end != "answered" or session.stopped:
+        return None
+    answers = [entry for entry in turn.entries if isinstance(entry, AnswerEntry)]
+    return _text(answers[-1]) if answers else None
+
+
+def pending_view(session: Session, agent: Agent | None) -> tuple[t.Pending, ...]:
+    """The calls that wait for somebody, or run in the background, in model order."""
+    turn = session.open_turn
+    if turn is None or session.stopped:
+        return ()
+    views = (_pending(session, turn, call, agent) for call in open_calls(session))
+    return tuple(view for view in views if view is not None)
+
+
+def items(session: Session) -> Iterator[t.Item]:
+    """The transcript, oldest first. Item ids are `<revision>.<index>`."""
+    for turn in session.turns:
+        yield from turn_items(turn)
+
+
+def turn_items(turn: Turn) -> Iterator[t.Item]:
+    for entry in turn.entries:
+        match entry:
+            case InputEntry():
+                yield _item(turn, entry, 0, "input", parts=entry.parts)
+            case NoteEntry():
+                yield _item(turn, entry, 0, "note", text=entry.text)
+            case AnswerEntry():
+                yield from _answer_items(turn, entry)
+
+
+def resolution_view(call: Call) -> Resolution:
+    """What came of a call whose answer was recorded first."""
+    resolved, at = call.resolution, call.resolved_at
+    if resolved is not None and at is not None:
+        kind, by, message = resolved.outcome.kind, resolved.by, getattr(resolved.outcome, "message", None)
+        text = f"{_PAST.get(kind, kind)} by {by} at {at}" + (f": {message}" if message else "")
+        return Resolution(kind=kind, by=by, client=resolved.client, at=at, message=message, text=text)
+    at = call.ended_at or call.decided_at or ""
+    outcome = call.state if call.state in ("expired", "cancelled") else "finished"
+    by = "the policy" if call.state == "denied" else "abey"
+    return Resolution(kind=outcome, by=by, at=at, text=f"{outcome} at {at}, before anybody answered")
+
+
+_PAST = {
+    "approve": "approved",
+    "deny": "denied",
+    "result": "completed with a result",
+    "error": "completed with an error",
+    "cancel": "cancelled",
+    "rerun": "run again",
+}
+
+
+def _turn(turn: Turn) -> s.TurnInfo:
+    return s.TurnInfo(turn_id=turn.turn_id, n=turn.n, started_at=turn.started_at, ended_at=turn.ended_at, end=turn.end)
+
+
+def _text(answer: AnswerEntry) -> str:
+    return "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
+
+
+def _pending(session: Session, turn: Turn, call: Call, agent: Agent | None) -> t.Pending | None:
+    kind = pending_kind(call)
+    if kind is None or call.verdict is None or call.decided_at is None:
+        return None
+    tool = agent.tools.get(call.tool) if agent else None
+    arguments = call.effective_arguments if call.state in ("uncertain", "running") else call.arguments
+    return t.Pending(
+        token=call.verdict.token,
+        session_id=session.id,
+        turn_id=turn.turn_id,
+        call_id=call.call_id,
+        kind=kind,
+        tool=call.tool,
+        title=_title(call.tool, arguments),
+        arguments=_value(arguments),
+        arguments_hash=shown_hash(session, call),
+        arguments_schema=dict(tool.parameters) if tool else None,
+        editable=kind == "approval",
+        cwd=session.created.cwd,
+        question=call.question,
+        reason=call.verdict.reason,
+        rule=call.verdict.rule,
+        started_at=call.started_at,
+        created_at=call.decided_at,
+        expires_at=call.verdict.expires_at,
+    )
+
+
+def _title(tool: str, arguments: str) -> str:
+    """One line that names the call: the tool and as much of its arguments as fits."""
+    line = f"{tool} {' '.join(arguments.split())}" if arguments not in ("", "{}") else tool
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"
+
+
+def _value(arguments: str) -> Json:
+    try:
+        return parse_arguments(arguments)
+    except ValueError:
+        return arguments
+
+
+def _answer_items(turn: Turn, answer: AnswerEntry) -> Iterator[t.Item]:
+    index = 0
+    for block in answer.blocks:
+        kind: str = "answer" if isinstance(block, TextBlock) else "thinking"
+        yield _item(turn, answer, index, kind, text=block.text)
+        index += 1
+    for call in answer.calls:
+        yield _item(turn, answer, index, "toolCall", call=_call(call))
+        index += 1
+
+
+def _item(turn: Turn, entry: InputEntry | AnswerEntry | NoteEntry, index: int, kind: str, **more: object) -> t.Item:
+    known = {"item_id": f"{entry.revision}.{index}", "revision": entry.revision, "turn_id": turn.turn_id}
+    return t.Item.model_validate({**known, "at": entry.at, "kind": kind, **more})
+
+
+def _call(call: Call) -> t.ItemCall:
+    edited = call.resolution.arguments if call.resolution else None
+    told = result_of(call) if call.final else None
+    return t.ItemCall(
+        call_id=call.call_id,
+        tool=call.tool,
+        arguments=_value(call.arguments),
+        effective_arguments=None if edited is None else _value(edited),
+        disposition=call.verdict.disposition if call.verdict else None,
+        state=call.state,
+        decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,
+        token=call.verdict.token if call.verdict else None,
+        output=told.content if told else None,
+        may_have_run=True if call.started and call.state in ("cancelled", "uncertain") else None,
+        started_at=call.started_at,
+        ended_at=call.ended_at,
+    )
+
+
+def _decision(resolved: CallResolved, at: str | None) -> t.CallDecision:
+    outcome: AnyOutcome = resolved.outcome
+    return t.CallDecision(
+        by=resolved.by,
+        client=resolved.client,
+        at=at or "",
+        edited=resolved.arguments is not None and outcome.kind == "approve",
+        message=getattr(outcome, "message", None),
+    )

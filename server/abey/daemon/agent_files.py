@@ -1,0 +1,64 @@
+"""The methods about agents: which there are, whether a file is right, and what a policy would decide."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from abey.core.policy import Link, judge
+from abey.daemon.services import Services
+from abey.errors import InvalidArguments
+from abey.protocol import methods as m
+from abey.rpc.peer import Peer
+from abey.runtime.agents.files import Unreadable, read_text
+from abey.runtime.agents.loading import load_text
+
+
+class AgentFiles:
+    """Handlers. None of them starts a tool."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def list(self, _: Peer, params: m.AgentListParams) -> m.AgentListResult:
+        return self._services.registry.list(params.cwd)
+
+    async def validate(self, _: Peer, params: m.ValidateParams) -> m.ValidateResult:
+        path = _path(params.uri) if params.uri is not None else None
+        text = params.text
+        if path is not None:
+            try:
+                text = read_text(path)
+            except Unreadable as error:
+                raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
+        return m.ValidateResult(diagnostics=load_text(text or "", path).diagnostics())
+
+    async def explain(self, _: Peer, params: m.ExplainParams) -> m.ExplainResult:
+        if params.session_id is not None:
+            machine, _damage = await self._services.sessions.look(params.session_id)
+            agent = self._services.versions.latest(machine.session)
+        else:
+            agent, _path = self._services.agent_named(params.agent, params.agent_file, params.config, params.cwd or "/")
+        tool = agent.tools.get(params.tool)
+        if tool is None:
+            names = ", ".join(sorted(agent.tools)) or "none"
+            message = f"{agent.slug} has no tool {params.tool!r}; its tools are: {names}"
+            raise InvalidArguments(message, errors=["tool is unknown"])
+        judgement = judge(agent, tool, {} if params.arguments is None else params.arguments)
+        return m.ExplainResult(
+            disposition=judgement.disposition,
+            rule=judgement.rule.wire() if judgement.rule else None,
+            chain=tuple(_link(link) for link in judgement.chain),
+        )
+
+
+def _link(link: Link) -> m.ExplainLink:
+    return m.ExplainLink(
+        layer=link.layer, rule=link.rule.wire() if link.rule else None, matched=link.matched, why=link.why
+    )
+
+
+def _path(uri: str) -> Path:
+    """The file of a `file:` URI or an absolute path. Raises InvalidArguments."""
+    path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
+    if not path.is_absolute():
+        raise InvalidArguments(f"uri is a file: URI or an absolute path, not {uri!r}", errors=["uri is not absolute"])
+    return path

@@ -1,0 +1,136 @@
+"""The composition root: the only place that knows which part is behind which port."""
+
+import asyncio
+import os
+from typing import Any
+
+from abey.daemon.agent_files import AgentFiles
+from abey.daemon.driving import Driving
+from abey.daemon.publish import Publisher
+from abey.daemon.reading import Reading
+from abey.daemon.services import Services
+from abey.daemon.settings import Settings
+from abey.protocol import methods as m
+from abey.protocol.schema_hash import SCHEMA_HASH
+from abey.rpc.connection import LIMITS
+from abey.rpc.dispatch import Binding, Surface, bind
+from abey.rpc.peer import Peer
+from abey.runtime.agents.registry import Registry
+from abey.runtime.agents.versions import Versions
+from abey.runtime.clock import SystemClock
+from abey.runtime.models.making import make_models
+from abey.runtime.ports import Ports
+from abey.runtime.scheduler import Scheduler
+from abey.runtime.sessions import Sessions
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.store import Store
+from abey.runtime.tools.arguments import check_arguments
+from abey.runtime.tools.command import CommandRunner
+from abey.runtime.tools.helper import ProcessHelper
+from abey.shared.version import VERSION
+
+FEATURES = ("events", "ifRevision")
+DRAIN_SECONDS = 10.0
+
+
+def create(settings: Settings) -> "App":
+    """The daemon of these settings, not started yet."""
+    return App(settings)
+
+
+class App:
+    """What main serves: the surface of methods, and the work behind it."""
+
+    def __init__(self, settings: Settings) -> None:
+        clock = SystemClock()
+        self._settings = settings
+        self._helper = ProcessHelper()
+        self._publisher = Publisher()
+        self._info = m.DaemonInfo(
+            pid=os.getpid(),
+            build_id=VERSION,
+            started_at=clock.now(),
+            state_dir=str(settings.state_dir),
+            socket=str(settings.socket),
+        )
+        self.stop_requested = asyncio.Event()
+        store = Store(settings.state_dir, FileIO(settings.durability))
+        registry = Registry(settings.config_dir)
+        versions = Versions(registry, store)
+        sessions = Sessions(store, versions, clock)
+        ports = Ports(
+            clock=clock,
+            store=store,
+            agents=registry,
+            models=make_models(clock),
+            tools={"command": CommandRunner(self._helper, clock, settings.env)},
+            check=check_arguments,
+            listener=self._publisher,
+        )
+        self._scheduler = Scheduler(ports, sessions, versions)
+        self._services = Services(settings, clock, registry, versions, sessions, self._scheduler)
+        self._bindings = {binding.method.name: binding for binding in self._bound()}
+        self.surface = Surface(self._bindings, self._capabilities, self._publisher.joined, self._publisher.left)
+
+    @property
+    def busy(self) -> bool:
+        return self._scheduler.busy
+
+    async def start(self) -> None:
+        """Nothing is read and nothing starts by itself: a session is loaded when somebody asks for it."""
+
+    async def close(self, drain: bool) -> None:
+        """Ends the work in flight; with `drain` it has DRAIN_SECONDS to end by itself."""
+        if drain:
+            await self._drain()
+        await self._scheduler.close()
+        await self._helper.close()
+
+    async def _drain(self) -> None:
+        self._scheduler.draining = True
+        self._publisher.draining()
+        await self._scheduler.quiet(DRAIN_SECONDS)
+
+    async def _shutdown(self, _: Peer, params: m.ShutdownParams) -> m.Nothing:
+        if params.mode == "drain":
+            await self._drain()
+        # The reply goes out before the end begins.
+        asyncio.get_running_loop().call_later(0.05, self.stop_requested.set)
+        return m.Nothing()
+
+    def _capabilities(self) -> m.AgentsServerCapabilities:
+        return m.AgentsServerCapabilities(
+            protocol_version=m.PROTOCOL_VERSION,
+            methods=tuple(self._bindings),
+            features=FEATURES,
+            limits=LIMITS,
+            daemon=self._info,
+            schema_hash=SCHEMA_HASH,
+        )
+
+    def _bound(self) -> tuple[Binding[Any, Any], ...]:
+        driving = Driving(self._services)
+        reading = Reading(self._services, self._info, lambda: self._publisher.clients)
+        files = AgentFiles(self._services)
+        return (
+            bind(m.START, driving.start),
+            bind(m.STEP, driving.step),
+            bind(m.RUN, driving.run),
+            bind(m.RESUME, driving.resume),
+            bind(m.PAUSE, driving.pause),
+            bind(m.SEND, driving.send),
+            bind(m.PENDING, reading.pending),
+            bind(m.COMPLETE, driving.complete),
+            bind(m.CANCEL, driving.cancel),
+            bind(m.STOP, driving.stop),
+            bind(m.REOPEN, driving.reopen),
+            bind(m.GET, reading.get),
+            bind(m.TRANSCRIPT, reading.transcript),
+            bind(m.SESSIONS, reading.sessions),
+            bind(m.EVENTS, reading.events),
+            bind(m.LIST, files.list),
+            bind(m.VALIDATE, files.validate),
+            bind(m.EXPLAIN, files.explain),
+            bind(m.STATUS, reading.status),
+            bind(m.SHUTDOWN, self._shutdown),
+        )

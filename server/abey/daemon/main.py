@@ -1,0 +1,101 @@
+"""The program `abey-daemon`: takes the lock, binds the socket, and only then imports what takes long."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+from abey.daemon.settings import Settings, read_settings
+from abey.shared.kinds import EXIT_ERROR, EXIT_OK, EXIT_UNREACHABLE
+
+if TYPE_CHECKING:
+    import socket
+
+    from abey.daemon.serving import App
+
+Create = Callable[[Settings], "App"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs as the command line says; the exit status: 0 after a graceful end, 6 where no daemon can be reached or,
+    with --standalone, another one holds the state directory."""
+    return run(read_settings(sys.argv[1:] if arguments is None else arguments, os.environ), _application)
+
+
+def run(settings: Settings, create: Create) -> int:
+    """`main`, with the application that `create` makes."""
+    if settings.mode == "forward":
+        from abey.daemon.forward import forward
+
+        return forward(settings)
+    signal.signal(signal.SIGTERM, _leave)
+    return _hold(settings, create)
+
+
+def _hold(settings: Settings, create: Create) -> int:
+    """Serves if the state directory is free. Who finds a shared daemon there has nothing to do, and that is success."""
+    from abey.runtime.store.locks import LockingUnsupported, StateLocked, lock_state
+    from abey.shared.owner import NotOurs, private_folder
+
+    try:
+        lock = lock_state(private_folder(settings.state_dir), _now())
+    except StateLocked as error:
+        _say(error)
+        return EXIT_UNREACHABLE if settings.mode == "standalone" else EXIT_OK
+    except (LockingUnsupported, NotOurs, OSError) as error:
+        _say(error)
+        return EXIT_ERROR
+    try:
+        return _listen(settings, create)
+    finally:
+        lock.release()
+
+
+def _listen(settings: Settings, create: Create) -> int:
+    """Listens first: who connects now waits for the imports instead of being refused."""
+    from abey.daemon.binding import bind, write_address
+    from abey.shared.owner import NotOurs
+
+    try:
+        bound = bind(settings.socket)
+        write_address(settings.state_dir, settings.socket)
+    except (NotOurs, OSError) as error:
+        _say(error)
+        return EXIT_ERROR
+    with closing(bound):
+        return _serve(settings, create, bound)
+
+
+def _serve(settings: Settings, create: Create, bound: "socket.socket") -> int:
+    from abey.daemon.pipes import take_stdio
+
+    stdio = take_stdio() if settings.mode == "standalone" else None
+    import asyncio
+
+    from abey.daemon.serving import run_daemon
+
+    return asyncio.run(run_daemon(settings, create, bound, stdio))
+
+
+def _application(settings: Settings) -> "App":
+    from abey.daemon.app import create
+
+    return create(settings)
+
+
+def _now() -> str:
+    from abey.runtime.clock import SystemClock
+
+    return SystemClock().now()
+
+
+def _leave(_: int, __: FrameType | None) -> NoReturn:
+    """Until the loop listens for signals."""
+    sys.exit(EXIT_OK)
+
+
+def _say(error: Exception) -> None:
+    print(f"abey-daemon: {error}", file=sys.stderr)

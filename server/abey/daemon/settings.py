@@ -1,0 +1,83 @@
+"""What one daemon was told, by its command line and its environment."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from abey.shared import places
+from abey.shared.version import VERSION
+
+Mode = Literal["shared", "forward", "standalone"]
+Durability = Literal["power", "process"]
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+IDLE_EXIT_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`shared` listens, `forward` connects stdio to a shared daemon, `standalone` does both itself."""
+
+    mode: Mode
+    state_dir: Path
+    config_dir: Path
+    runtime_dir: Path
+    socket: Path
+    durability: Durability
+    log_level: str
+    idle_exit: float
+    env: Mapping[str, str] = field(repr=False)
+
+
+def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
+    """Raises SystemExit: 2 with the usage on stderr, 0 after `--version` and `--help`."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.standalone and not options.stdio:
+        parser.error("--standalone serves stdio itself: say --stdio, too")
+    log_level = env.get("ABEY_LOG", "info").lower()
+    if log_level not in LOG_LEVELS:
+        parser.error(f"ABEY_LOG is one of {', '.join(LOG_LEVELS)}, not {log_level!r}")
+    durability = env.get("ABEY_DURABILITY", "power")
+    if durability not in ("power", "process"):
+        parser.error(f"ABEY_DURABILITY is power or process, not {durability!r}")
+    state = places.state_dir(env)
+    return Settings(
+        mode=("standalone" if options.standalone else "forward") if options.stdio else "shared",
+        state_dir=state,
+        config_dir=places.config_dir(env),
+        runtime_dir=places.runtime_dir(env, state),
+        socket=places.socket_path(state, env),
+        durability="process" if durability == "process" else "power",
+        log_level=log_level,
+        idle_exit=options.idle_exit,
+        env=dict(env),
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="abey-daemon",
+        description="The abey daemon. Without options it serves, in the foreground, the socket of its state directory.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--stdio", action="store_true", help="connect stdin and stdout to the shared daemon")
+    parser.add_argument("--standalone", action="store_true", help="with --stdio: be the daemon, while stdin is open")
+    parser.add_argument(
+        "--idle-exit",
+        type=_seconds,
+        default=IDLE_EXIT_SECONDS,
+        metavar="SECONDS",
+        help="end after so long without clients and running work (%(default)g)",
+    )
+    parser.add_argument("--version", action="version", version=f"abey-daemon {VERSION}")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return seconds

@@ -1,0 +1,48 @@
+"""Serving a pipe: stdin and stdout of a standalone daemon are one more connection.
+
+Two threads carry the bytes to a socket, so that a terminal, a file and a pipe are all served by the same code, and one
+that nobody reads blocks a thread instead of the daemon.
+"""
+
+import asyncio
+import contextlib
+import socket
+import threading
+
+from abey.daemon.pipes import chunks, received, write_all
+from abey.protocol.methods import Limits
+from abey.rpc.connection import serve
+from abey.rpc.dispatch import Surface
+
+FLUSH_SECONDS = 1.0
+
+
+async def serve_stdio(surface: Surface, incoming: int, outgoing: int, *, limits: Limits) -> int:
+    """Serves the two descriptors until their client leaves; the LSP exit code."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        threading.Thread(target=_carry_in, args=(incoming, theirs), daemon=True).start()
+        writing = threading.Thread(target=_carry_out, args=(theirs, outgoing), daemon=True)
+        writing.start()
+        reader, writer = await asyncio.open_connection(sock=ours)
+        code = await serve(surface, reader, writer, limits=limits)
+        await asyncio.to_thread(writing.join, FLUSH_SECONDS)
+        return code
+
+
+def _carry_in(incoming: int, theirs: socket.socket) -> None:
+    """Ends with stdin, or with a connection that is over."""
+    with contextlib.suppress(OSError):
+        for data in chunks(incoming):
+            theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+
+
+def _carry_out(theirs: socket.socket, outgoing: int) -> None:
+    """A client that reads no more has left."""
+    try:
+        for data in received(theirs):
+            write_all(outgoing, data)
+    except OSError:
+        with contextlib.suppress(OSError):
+            theirs.shutdown(socket.SHUT_RDWR)

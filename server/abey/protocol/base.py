@@ -1,0 +1,55 @@
+"""What every type that crosses a boundary has in common: frozen, closed, camelCase outside."""
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, StringConstraints, model_serializer
+from pydantic.alias_generators import to_camel
+
+Json = Any
+"""A JSON value that is passed through as it came: never renamed, reordered or re-typed."""
+
+ID_PATTERN = r"^[0-9a-z][0-9a-z_-]{0,63}\Z"
+SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z][0-9a-z_-]{0,63}$", max_length=64)]
+Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Timestamp = str
+"""RFC 3339, UTC, milliseconds, `Z`."""
+
+
+class Wire(BaseModel):
+    """A value of the protocol: immutable, unknown members refused, camelCase names on the wire."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+    def wire(self) -> dict[str, Any]:
+        """The JSON object for the wire or the disk; members that are absent are left out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Not pydantic's `exclude_none`: a member that must be there may be JSON null, and then it stays."""
+        absent = {
+            spelling
+            for name, field in type(self).model_fields.items()
+            if not field.is_required() and getattr(self, name) is None
+            for spelling in (name, field.serialization_alias)
+        }
+        return {name: value for name, value in dump(self).items() if name not in absent}
+
+
+class LenientWire(Wire):
+    """A handshake object: members of newer versions are ignored (protocol.md, rule 7)."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def canonical_json(value: Json) -> bytes:
+    """The one spelling that is hashed (protocol.md, rule 9). Raises ValueError for NaN and Infinity."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.encode("ascii")
+
+
+def sha256_hex(value: Json) -> str:
+    """Lower-case SHA-256 hex of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()

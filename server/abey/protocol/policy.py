@@ -1,0 +1,143 @@
+"""What a policy may decide for a call, and the rules that decide it (agent-file.md, Policy)."""
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PlainSerializer
+from pydantic_core import CoreSchema
+
+from abey.protocol.base import Json, Wire
+
+
+class RunSync(Wire):
+    """Run in this step; the step waits for it."""
+
+    tag: Literal["runSync"] = "runSync"
+
+
+class RunAsync(Wire):
+    """Start in the background of the daemon and yield a token."""
+
+    tag: Literal["runAsync"] = "runAsync"
+
+
+class Defer(Wire):
+    """Never run by itself; somebody completes, approves or denies it."""
+
+    tag: Literal["defer"] = "defer"
+    reason: str | None = None
+    expire_seconds: int | None = Field(default=None, gt=0)
+
+
+class RunIsolated(Wire):
+    """Run in a sandbox; without one the call waits, and nothing may run it outside."""
+
+    tag: Literal["runIsolated"] = "runIsolated"
+    network: bool | None = None
+    writable: bool | None = None
+
+
+class Deny(Wire):
+    """Refused at once; the model is told so."""
+
+    tag: Literal["deny"] = "deny"
+    reason: str | None = None
+
+
+class Timeout(Wire):
+    tag: Literal["timeout"] = "timeout"
+    seconds: float = Field(gt=0)
+
+
+class Retries(Wire):
+    tag: Literal["retries"] = "retries"
+    count: int = Field(ge=0, le=100)
+
+
+class Cache(Wire):
+    tag: Literal["cache"] = "cache"
+    key: str
+
+
+class Label(Wire):
+    tag: Literal["label"] = "label"
+    label: str
+
+
+class Truncate(Wire):
+    tag: Literal["truncate"] = "truncate"
+    max_bytes: int = Field(gt=0)
+
+
+Decorator = Annotated[Timeout | Retries | Cache | Label | Truncate, Field(discriminator="tag")]
+
+
+class Decorate(Wire):
+    """Decorators around the inner disposition, outer first."""
+
+    tag: Literal["decorate"] = "decorate"
+    decorators: tuple[Decorator, ...]
+    inner: "Disposition"
+
+
+def _from_shorthand(value: Any) -> Any:
+    return {"tag": value} if isinstance(value, str) else value
+
+
+def _to_shorthand(value: Wire) -> Any:
+    wire = value.wire()
+    return wire["tag"] if set(wire) == {"tag"} else wire
+
+
+BareTag = Literal["runSync", "runAsync", "defer", "runIsolated", "deny"]
+"""A disposition of which nothing else need be said."""
+
+
+class _OrBareTag:
+    """Tells the JSON schema of a disposition that a tag may stand alone."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(get_args(BareTag)), "type": "string"}, handler(core)]}
+
+
+AnyDisposition = RunSync | RunAsync | Defer | RunIsolated | Deny | Decorate
+Disposition = Annotated[
+    Annotated[AnyDisposition, Field(discriminator="tag")],
+    BeforeValidator(_from_shorthand),
+    PlainSerializer(_to_shorthand),
+    _OrBareTag,
+]
+"""A string (`"runSync"`) where nothing else is said, else an object with `tag`."""
+
+Decorate.model_rebuild()
+
+
+class PolicyRule(Wire):
+    """One rule of an agent file or a floor: which calls, and what happens to them."""
+
+    tool: str
+    match: dict[str, Json] | None = None
+    disposition: Disposition
+    serial: bool | None = None
+    expire_seconds: int | None = Field(default=None, gt=0)
+
+
+class Policy(Wire):
+    """A policy as a file holds it; both parts are optional."""
+
+    default: Disposition | None = None
+    rules: tuple[PolicyRule, ...] = ()
+
+
+class Rule(Wire):
+    """A remembered rule (*always*), listed and removable."""
+
+    rule_id: str
+    tool: str
+    match: dict[str, Json] | None = None
+    disposition: Disposition
+    scope: Literal["session", "workspace", "user"]
+    workspace: str | None = None
+    origin: str
+    created_at: str
+    uses: int

@@ -1,0 +1,78 @@
+"""A session and its usage, as clients see them."""
+
+from typing import Literal
+
+from abey.protocol.base import Timestamp, Wire
+from abey.protocol.transcript import Pending
+
+State = Literal["userTurn", "llmTurn", "partialUserTurn", "completed", "stopped"]
+Activity = Literal["idle", "model", "tools", "stopping"]
+TurnEnd = Literal["answered", "cancelled", "failed", "tripped", "limit"]
+Delivery = Literal["turn", "queue", "interrupt"]
+
+
+class Usage(Wire):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+    context_tokens: int | None = None
+
+
+class TurnInfo(Wire):
+    turn_id: str
+    n: int
+    started_at: Timestamp
+    ended_at: Timestamp | None = None
+    end: TurnEnd | None = None
+
+
+class QueuedInput(Wire):
+    input_id: str
+    delivery: Delivery
+
+
+class LastError(Wire):
+    kind: str
+    message: str
+    at: Timestamp
+
+
+class Paused(Wire):
+    reason: str | None = None
+    at: Timestamp
+
+
+class Damage(Wire):
+    session_id: str
+    reason: str
+    offset: int | None = None
+
+
+class Session(Wire):
+    """Everything a client may know of a session without its transcript."""
+
+    session_id: str
+    agent: str
+    title: str
+    cwd: str
+    state: State
+    activity: Activity
+    revision: int
+    turn: TurnInfo | None = None
+    pending: tuple[Pending, ...] = ()
+    queued: tuple[QueuedInput, ...] = ()
+    output: str | None = None
+    last_error: LastError | None = None
+    paused: Paused | None = None
+    driven_by: Literal["step", "run"]
+    usage: Usage
+    created_at: Timestamp
+    updated_at: Timestamp
+    parent: str | None = None
+    children: tuple[str, ...] = ()
+    forked_from: str | None = None
+    config_hash: str
+    config_state: Literal["ok", "stale"]
+    damaged: Damage | None = None

@@ -1,0 +1,93 @@
+"""What becomes of a failure: the error object that a client gets.
+
+RpcFault                  JSON-RPC's and LSP's own errors
+ ├─ ParseError            -32700
+ ├─ InvalidRequest        -32600
+ ├─ MethodNotFound        -32601
+ ├─ InvalidParams         -32602  `errors`: where, what, which rule
+ ├─ NotInitialized        -32002
+ └─ RequestCancelled      -32800
+AbeyError                 its own code and data
+anything else             -32603  a reference to the log; no traceback, path or secret leaves the daemon
+"""
+
+import itertools
+import logging
+import os
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+
+from abey.errors import AbeyError
+
+log = logging.getLogger(__name__)
+
+INTERNAL_ERROR = -32603
+ERRORS_SHOWN = 20
+TEXT_SHOWN = 200
+
+_references = itertools.count(1)
+
+
+class RpcFault(Exception):
+    """An error of the plumbing: `message` is for people, `data` (JSON values) goes to the client."""
+
+    code: ClassVar[int]
+
+    def __init__(self, message: str, **data: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = data
+
+
+class ParseError(RpcFault):
+    code = -32700
+
+
+class InvalidRequest(RpcFault):
+    code = -32600
+
+
+class MethodNotFound(RpcFault):
+    code = -32601
+
+
+class InvalidParams(RpcFault):
+    code = -32602
+
+
+class NotInitialized(RpcFault):
+    code = -32002
+
+
+class RequestCancelled(RpcFault):
+    code = -32800
+
+
+def invalid_params(method: str, error: ValidationError) -> InvalidParams:
+    """Where and why params are wrong; what was in them is not repeated."""
+    errors = error.errors(include_url=False, include_context=False, include_input=False)[:ERRORS_SHOWN]
+    shown = [{"loc": [_cut(part) for part in e["loc"]], "msg": _cut(e["msg"]), "type": e["type"]} for e in errors]
+    return InvalidParams(f"invalid params for {method}", errors=shown)
+
+
+def error_object(error: BaseException) -> dict[str, Any]:
+    """The `error` member for a failure; an unexpected one is logged under the reference that the client gets."""
+    match error:
+        case RpcFault():
+            return {"code": error.code, "message": error.message, **({"data": error.data} if error.data else {})}
+        case AbeyError():
+            return {"code": error.code, "message": error.message, "data": error.data}
+        case _:
+            return _internal(error)
+
+
+def _internal(error: BaseException) -> dict[str, Any]:
+    reference = f"{os.getpid():x}-{next(_references):x}"
+    log.error("internal error %s", reference, exc_info=error)
+    data = {"kind": "internal", "retryable": False, "reference": reference}
+    return {"code": INTERNAL_ERROR, "message": "internal error", "data": data}
+
+
+def _cut(part: int | str) -> int | str:
+    return part if isinstance(part, int) or len(part) <= TEXT_SHOWN else f"{part[:TEXT_SHOWN]}…"

@@ -1,0 +1,64 @@
+"""From an agent's file to the agent the core works with: hashes, tools, limits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from abey.core.agent import Agent, Limits, Tool
+from abey.protocol.base import sha256_hex
+from abey.protocol.config import AgentConfig, CommandTool, ExternalTool, HttpModel
+from abey.protocol.policy import Policy
+from abey.runtime.agents.checks import command_of
+
+
+def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
+    """The agent of a valid file, whose self-contained JSON is `raw`. Tools of kinds that cannot run are left out."""
+    tools = [_tool(tool, config) for tool in config.tools if isinstance(tool, CommandTool | ExternalTool)]
+    return Agent(
+        slug=config.slug,
+        config=raw,
+        config_hash=sha256_hex(raw),
+        policy_hash=_policy_hash(config.tool_call_policy),
+        system_prompt=config.system_prompt,
+        tools={tool.name: tool for tool in tools},
+        policy=config.tool_call_policy,
+        limits=Limits(
+            max_concurrency=config.limits.max_concurrency,
+            max_steps=config.limits.max_steps,
+            stop_grace_seconds=config.limits.stop_grace_seconds,
+        ),
+        synchronous=config.execution_mode == "synchronous",
+    )
+
+
+def env_names(config: AgentConfig) -> tuple[str, ...]:
+    """The environment variables that the file names: of its key, then of its tools."""
+    key = config.model.api_key if isinstance(config.model, HttpModel) else None
+    named = [key.env] if key and key.env else []
+    return tuple(dict.fromkeys([*named, *(name for tool in config.tools for name in getattr(tool, "env", ()))]))
+
+
+def _policy_hash(policy: Policy | None) -> str:
+    """The hash of the default and the ordered rules; an absent policy has the one of an empty one."""
+    return sha256_hex((policy or Policy()).wire())
+
+
+def _tool(tool: CommandTool | ExternalTool, config: AgentConfig) -> Tool:
+    runnable = isinstance(tool, CommandTool)
+    command = command_of(tool)
+    timeout = tool.timeout_seconds or config.limits.tool_timeout_seconds
+    parameters = tool.parameters or {"type": "object"}
+    definition: dict[str, Any] = {"kind": tool.kind, "name": tool.name, "parameters": parameters}
+    if isinstance(tool, CommandTool):
+        definition |= {"argv": list(tool.argv), "env": list(tool.env), "timeoutSeconds": timeout}
+    return Tool(
+        name=tool.name,
+        description=tool.description,
+        parameters=parameters,
+        definition=definition,
+        hash=sha256_hex(definition),
+        runnable=runnable,
+        idempotent=tool.idempotent,
+        destructive=command is not None if tool.destructive is None else tool.destructive,
+        command=command,
+        timeout_seconds=timeout,
+    )

@@ -1,0 +1,57 @@
+"""Which version of its agent a session works with: its file's latest good one, else the last one it used."""
+
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+
+from abey.core.agent import Agent
+from abey.core.session import Session
+from abey.errors import AbeyError, InvalidAgent, UnknownAgent
+from abey.runtime.ports import AgentSource
+from abey.runtime.store.store import Store
+
+KEPT = 256
+
+
+class Versions:
+    """Agents by session and by configHash; the last ones used are kept in memory."""
+
+    def __init__(self, source: AgentSource, store: Store) -> None:
+        self._source = source
+        self._store = store
+        self._kept: OrderedDict[str, Agent] = OrderedDict()
+
+    def latest(self, session: Session) -> Agent:
+        """What the next step works with; `stale` where the file is broken or gone. Raises InvalidAgent."""
+        path = session.created.agent_file
+        if path is None:
+            return self.stored(session, session.config_hash)
+        try:
+            return self._source.by_file(Path(path))
+        except (UnknownAgent, InvalidAgent):
+            return replace(self.stored(session, session.config_hash), stale=True)
+
+    def find(self, session: Session, config_hash: str) -> Agent | None:
+        """The version of that hash, None where nobody kept it."""
+        try:
+            return self.stored(session, config_hash)
+        except AbeyError:
+            return None
+
+    def stored(self, session: Session, config_hash: str) -> Agent:
+        """The version of that hash, from memory, the session's own record, or `configs/`. Raises InvalidAgent."""
+        kept = self._kept.get(config_hash)
+        if kept is not None:
+            self._kept.move_to_end(config_hash)
+            return kept
+        created = session.created
+        config = created.config if config_hash == created.config_hash else self._store.load_config(config_hash)
+        if config is None:
+            raise InvalidAgent(f"the agent config {config_hash} that session {session.id} used is gone")
+        return self.keep(self._source.from_config(config))
+
+    def keep(self, agent: Agent) -> Agent:
+        self._kept[agent.config_hash] = agent
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return agent

@@ -1,0 +1,79 @@
+"""The only callers of time and chance, and the clocks of the tests."""
+
+import asyncio
+import os
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+_UNIX = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SystemClock:
+    """Time and chance as the system has them."""
+
+    def now(self) -> str:
+        return _rfc3339(datetime.now(UTC))
+
+    def entropy(self) -> bytes:
+        return os.urandom(32)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class VirtualClock:
+    """A clock whose sleeps take no time: it jumps. `slept` lists them; entropy counts up from zero."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.slept: list[float] = []
+        self._drawn = 0
+
+    def now(self) -> str:
+        return _rfc3339(_EPOCH + timedelta(seconds=self.seconds))
+
+    def entropy(self) -> bytes:
+        self._drawn += 1
+        return (self._drawn - 1).to_bytes(32, "big")
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+
+class ManualClock(VirtualClock):
+    """A clock whose sleeps end when `advance` has gone that far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.seconds + seconds, woken))
+        await woken
+
+    def advance(self, seconds: float) -> None:
+        """Ends every sleep that is due within `seconds` from now."""
+        self.seconds += seconds
+        due = [woken for at, woken in self._sleepers if at <= self.seconds]
+        self._sleepers = [(at, woken) for at, woken in self._sleepers if at > self.seconds]
+        for woken in due:
+            if not woken.done():
+                woken.set_result(None)
+
+
+def timestamp(millis: int) -> str:
+    """Milliseconds since 1970 as the protocol writes them."""
+    return _rfc3339(_UNIX + timedelta(milliseconds=millis))
+
+
+def millis_of(text: str) -> int:
+    """Milliseconds since 1970 of a timestamp of the protocol. Raises ValueError."""
+    return (datetime.fromisoformat(text) - _UNIX) // timedelta(milliseconds=1)
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,76 @@
+"""A session in memory: the machine, its journal, and who waits for what."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from abey.core.agent import Agent
+from abey.core.effects import EndRun
+from abey.core.machine import Machine
+from abey.errors import AbeyError
+from abey.runtime.event_log import EventLog
+from abey.runtime.store.journal import Journal
+
+
+class Pulse:
+    """Wakes everybody who waits for the next beat."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def beat(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self._next.wait()
+
+
+@dataclass(slots=True, eq=False)
+class Live:
+    """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more.
+
+    `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id).
+    """
+
+    machine: Machine
+    journal: Journal
+    log: EventLog
+    agent: Agent
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    changed: Pulse = field(default_factory=Pulse)
+    failure: AbeyError | None = None
+    runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
+    calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
+    tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
+    grace: asyncio.Task[None] | None = None
+    alarm: asyncio.Task[None] | None = None
+
+    @property
+    def id(self) -> str:
+        return self.machine.session.id
+
+    def run_ended(self, end: EndRun) -> None:
+        waiter = self.runs.pop(end.generation, None)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(end)
+
+    def call_started(self, call_id: str) -> None:
+        self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
+
+    def call_ended(self, call_id: str) -> None:
+        waiter = self.calls.pop(call_id, None)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def fail(self, error: AbeyError) -> None:
+        """Fail-stop: whoever waits is answered with the error, and so is everybody who comes."""
+        self.failure = error
+        waiters: list[asyncio.Future[Any]] = [*self.runs.values(), *self.calls.values()]
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_exception(error)
+                waiter.exception()  # retrieved: nobody may be waiting
+        self.runs.clear()
+        self.calls.clear()
+        self.changed.beat()

@@ -1,0 +1,100 @@
+"""The scripted model: plays a script, one entry a try, and checks the history it is given (agent-file.md)."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from abey.core.conversation import AskedCall, Message, ModelAnswer, ModelRequest, UserMessage
+from abey.errors import ModelFailed
+from abey.protocol.config import ScriptedCall, ScriptedModel, ScriptEntry
+from abey.protocol.journal import Block, TextBlock, ThinkingBlock
+from abey.protocol.session import Usage
+from abey.protocol.transcript import TextPart
+from abey.runtime.models.strictness import fault_of
+from abey.runtime.ports import Clock, Delta, OnDelta
+
+_TOKEN = re.compile(r"\s*\S+|\s+$")
+
+
+class Scripted:
+    """A ports.Model. The n-th try of a session plays the n-th entry; `request.tries` says which one this is."""
+
+    def __init__(self, model: ScriptedModel, clock: Clock) -> None:
+        self._model = model
+        self._clock = clock
+
+    async def ask(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
+        """The entry's answer. Raises ModelFailed: the entry's error, or `invalid-request` for a faulty history."""
+        fault = fault_of(request)
+        if fault is not None:
+            raise ModelFailed("invalid-request", fault)
+        entry = self._entry(request.tries)
+        text = _last_input(request.messages) if entry.echo else entry.text or ""
+        if entry.delay_ms:
+            await self._clock.sleep(entry.delay_ms / 1000)
+        if entry.error is not None:
+            wait = entry.error.retry_after_ms
+            details = {} if wait is None else {"retryAfterMs": wait}
+            raise ModelFailed(entry.error.code, entry.error.message or f"the script says {entry.error.code}", **details)
+        await self._stream(entry, text, on_delta)
+        return _answer(entry, text, request.tries)
+
+    def _entry(self, tries: int) -> ScriptEntry:
+        script = self._model.script
+        if tries < len(script):
+            return script[tries]
+        if not (self._model.loop and script):
+            raise ModelFailed("invalid-request", f"the script has ended: it has {len(script)} entries")
+        return script[tries % len(script)]
+
+    async def _stream(self, entry: ScriptEntry, text: str, on_delta: OnDelta) -> None:
+        """Sends the tokens, thinking first; breaks after `cutAfter` characters of both."""
+        left = entry.cut_after
+        for number, delta in enumerate(_deltas(entry.thinking or "", text)):
+            if number and entry.chunk_ms:
+                await self._clock.sleep(entry.chunk_ms / 1000)
+            shown = delta.text if left is None else delta.text[:left]
+            left = None if left is None else left - len(shown)
+            if shown:
+                on_delta(Delta(delta.kind, shown))
+            if left == 0:
+                break
+        if entry.cut_after is not None:
+            raise ModelFailed("transient", f"the stream broke after {entry.cut_after} characters")
+
+
+def _deltas(thinking: str, text: str) -> Iterator[Delta]:
+    for kind, whole in (("thinking", thinking), ("answer", text)):
+        for token in _TOKEN.finditer(whole):
+            yield Delta(kind, token[0])
+
+
+def _last_input(messages: tuple[Message, ...]) -> str:
+    inputs = [message for message in messages if isinstance(message, UserMessage)]
+    return "\n".join(part.text for part in inputs[-1].parts if isinstance(part, TextPart))
+
+
+def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:
+    reason = entry.finish_reason or ("tool_calls" if entry.calls else "stop")
+    calls = tuple(_call(call, f"call_{tries + 1}_{at}") for at, call in enumerate(entry.calls, 1))
+    if reason == "content_filter":
+        raise ModelFailed("content-policy", "the answer was stopped by a content filter")
+    if reason == "length" and calls and not _is_json(calls[-1].arguments):
+        raise ModelFailed("invalid-output", "the answer was cut inside a tool call")
+    thinking: tuple[Block, ...] = (ThinkingBlock(text=entry.thinking),) if entry.thinking else ()
+    answer: tuple[Block, ...] = (TextBlock(text=text),) if text else ()
+    usage = Usage(input_tokens=entry.usage.input, output_tokens=entry.usage.output)
+    return ModelAnswer(blocks=thinking + answer, calls=calls, finish_reason=reason, usage=usage)
+
+
+def _call(call: ScriptedCall, own_id: str) -> AskedCall:
+    text = json.dumps(call.arguments, ensure_ascii=False) if call.raw_arguments is None else call.raw_arguments
+    return AskedCall(id=own_id if call.id is None else call.id, tool=call.tool, arguments=text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""What the shell needs from the world: one or two methods each, so that a fake is a few lines."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from abey.core.agent import Agent, Tool
+from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
+from abey.core.machine import Machine
+from abey.runtime.store.store import Store
+
+
+class Clock(Protocol):
+    """The only source of time and chance."""
+
+    def now(self) -> str:
+        """RFC 3339, UTC, milliseconds, `Z`."""
+        ...
+
+    def entropy(self) -> bytes:
+        """32 random bytes."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streaming answer; `kind` is `answer` or `thinking`."""
+
+    kind: str
+    text: str
+
+
+OnDelta = Callable[[Delta], None]
+
+
+class Model(Protocol):
+    """One try at one model call."""
+
+    async def ask(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
+        """The whole answer. Raises ModelFailed; CancelledError leaves nothing behind."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a tool is run with: the JSON object that will run, and the session's allow-listed variables."""
+
+    session_id: str
+    call_id: str
+    invocation_id: str
+    arguments: Mapping[str, Any]
+    cwd: str
+    env: Mapping[str, str]
+
+
+class ToolRunner(Protocol):
+    """Runs calls of one kind of tool."""
+
+    async def run(self, tool: Tool, call: ToolCall) -> ToolOutcome:
+        """Never raises for a tool that fails: that is an outcome. CancelledError kills the whole process tree first."""
+        ...
+
+
+ModelFactory = Callable[[Agent], Model]
+"""The model an agent names; raises ModelFailed (`auth`, `invalid-request`) when it cannot be made."""
+
+CheckArguments = Callable[[Mapping[str, Any], Any], str | None]
+"""(JSON schema, value) -> what is wrong with the value, in a line, or None."""
+
+Sleeper = Callable[[float], Awaitable[None]]
+
+
+class AgentSource(Protocol):
+    """Where the version of an agent that counts now comes from."""
+
+    def by_file(self, path: Path) -> Agent:
+        """The agent of that file. Raises UnknownAgent, InvalidAgent."""
+        ...
+
+    def from_config(self, config: Mapping[str, Any]) -> Agent:
+        """An agent from the config that a journal or `configs/` keeps. Raises InvalidAgent."""
+        ...
+
+
+class Listener(Protocol):
+    """Who is told of what happened, once it is durable."""
+
+    def changed(self, machine: Machine) -> None: ...
+
+    def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
+        """Something that is live only: never numbered, never replayed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything the shell of a session needs."""
+
+    clock: Clock
+    store: Store
+    agents: AgentSource
+    models: ModelFactory
+    tools: Mapping[str, ToolRunner]
+    check: CheckArguments
+    listener: Listener

@@ -1,0 +1,241 @@
+"""The shell of the machine: decides under the session's lock, writes, shows, then does (machine.md).
+
+Laws
+- One event of a session at a time, and nobody sees a revision that is not in the journal.
+- What is decided is carried out to its end, whoever asked for it and whether or not they still wait.
+- The first write that fails ends the work of that session, and of no other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from abey.core import effects as fx
+from abey.core.agent import Agent
+from abey.core.events import Event, GraceOver, Start, TimePassed
+from abey.core.machine import Context, Machine
+from abey.core.session import Session, open_calls
+from abey.core.transition import Transition, begin, transition
+from abey.errors import AbeyError, InvalidState, RecordFailed, RevisionConflict
+from abey.protocol.journal import CallFinished, CallStarted, Record
+from abey.runtime.agents.versions import Versions
+from abey.runtime.clock import millis_of, timestamp
+from abey.runtime.event_log import EventLog
+from abey.runtime.live import Live
+from abey.runtime.ports import Ports
+from abey.runtime.sessions import Sessions
+from abey.runtime.work import Workers
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What an event came to. `run` ends with the run that the request waits for, if there is one."""
+
+    live: Live
+    transition: Transition
+    run: asyncio.Future[fx.EndRun] | None
+
+
+class Scheduler:
+    """Every event of every session goes through here."""
+
+    def __init__(self, ports: Ports, sessions: Sessions, versions: Versions) -> None:
+        self._ports = ports
+        self._sessions = sessions
+        self._versions = versions
+        self._workers = Workers(ports, self._report)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._starting: set[str] = set()
+        self._saved: set[str] = set()
+        self.draining = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a model or a tool runs for any session."""
+        return any(live.machine.work.live for live in self._sessions.loaded)
+
+    async def start(self, event: Start, agent: Agent) -> Submitted:
+        """A new session, durable when this returns. Raises InvalidState where the id is taken; RecordFailed."""
+        return await self._to_its_end(self._start(event, agent))
+
+    async def submit(self, live: Live, event: Event, if_revision: int | None = None) -> Submitted:
+        """One event. Raises what the machine says of it, RevisionConflict, RecordFailed."""
+        return await self._to_its_end(self._submit(live, event, if_revision))
+
+    async def quiet(self, seconds: float) -> None:
+        """Returns when nothing runs, or after so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.busy:
+                    await self._workers.ended.wait()
+
+    async def close(self) -> None:
+        """Ends all work in flight without recording an end: what had started may have run."""
+        await self._workers.close()
+        for live in self._sessions.loaded:
+            for task in (live.grace, live.alarm):
+                if task is not None:
+                    task.cancel()
+            async with live.lock:
+                live.journal.close()
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, Submitted]) -> Submitted:
+        """The requester may give up waiting; the work goes on."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _start(self, event: Start, agent: Agent) -> Submitted:
+        created = event.created
+        if created.session_id in self._starting:
+            raise InvalidState(f"session {created.session_id} exists", sessionId=created.session_id)
+        self._starting.add(created.session_id)
+        try:
+            done = begin(event, self._context(agent, agent, None))
+            await asyncio.to_thread(self._save_config, created.config_hash, created.config)
+            journal = await asyncio.to_thread(self._ports.store.create, created.session_id, done.records)
+        finally:
+            self._starting.discard(created.session_id)
+        live = Live(done.machine, journal, EventLog(), done.agent)
+        self._sessions.add(live)
+        return self._took(live, done)
+
+    async def _submit(self, live: Live, event: Event, if_revision: int | None) -> Submitted:
+        async with live.lock:
+            if live.failure is not None:
+                raise live.failure
+            session = live.machine.session
+            if if_revision is not None and if_revision != session.revision:
+                raise RevisionConflict(
+                    f"session {session.id} is at revision {session.revision}, not {if_revision}",
+                    revision=session.revision,
+                )
+            latest = self._versions.latest(session)
+            done = transition(live.machine, event, self._context(live.agent, latest, session))
+            if done.records:
+                await self._write(live, done)
+            submitted = self._took(live, done)
+        for effect in done.effects:
+            if isinstance(effect, fx.Refuse):
+                raise effect.error
+        return submitted
+
+    async def _write(self, live: Live, done: Transition) -> None:
+        try:
+            await asyncio.to_thread(self._append, live, done)
+        except RecordFailed as error:
+            self._fail_stop(live, error)
+            raise
+
+    def _append(self, live: Live, done: Transition) -> None:
+        self._save_config(done.agent.config_hash, done.agent.config)
+        live.journal.append(done.records)
+
+    def _save_config(self, config_hash: str, config: Any) -> None:
+        if config_hash not in self._saved:
+            self._ports.store.save_config(config_hash, config)
+            self._saved.add(config_hash)
+
+    def _took(self, live: Live, done: Transition) -> Submitted:
+        """It is durable: remember it, show it, then do what follows."""
+        live.machine, live.agent = done.machine, done.agent
+        self._versions.keep(done.agent)
+        run = None
+        if done.generation is not None:
+            run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
+        if done.records:
+            live.log.add(done.records)
+            self._sessions.issued(live, done.records)
+            self._note_calls(live, done.records)
+        live.changed.beat()
+        self._ports.listener.changed(done.machine)
+        for effect in done.effects:
+            self._perform(live, effect)
+        self._set_alarm(live)
+        return Submitted(live, done, run)
+
+    def _note_calls(self, live: Live, records: tuple[Record, ...]) -> None:
+        for record in records:
+            if isinstance(record.data, CallStarted):
+                live.call_started(record.data.call_id)
+            elif isinstance(record.data, CallFinished):
+                live.call_ended(record.data.call_id)
+        for call_id in list(live.calls):
+            if all(call.call_id != call_id for call in open_calls(live.machine.session)):
+                live.call_ended(call_id)
+
+    def _perform(self, live: Live, effect: fx.Effect) -> None:
+        match effect:
+            case fx.EndRun():
+                live.run_ended(effect)
+            case fx.StartGrace():
+                self._wake(live, effect.seconds, GraceOver(effect.generation), "grace")
+            case fx.Quarantined():
+                notice = {"type": "stale-result", "invocationId": effect.invocation_id}
+                self._ports.listener.noticed(live.id, notice)
+            case fx.Refuse():
+                pass  # the request that caused it is answered with it
+            case fx.AskModel() | fx.RunTool() | fx.Abort() | fx.AnswerTool():
+                self._workers.perform(live, effect)
+
+    async def _report(self, live: Live, event: Event) -> None:
+        """News of work in flight. Nobody asked, so nobody can be answered: what goes wrong stops the session."""
+        try:
+            await self.submit(live, event)
+        except AbeyError as error:
+            if live.failure is None:
+                self._fail_stop(live, error)
+        except Exception as error:
+            log.exception("session %s: an event could not be taken", live.id)
+            self._fail_stop(live, RecordFailed(f"session {live.id} met an internal error: {type(error).__name__}"))
+
+    def _fail_stop(self, live: Live, error: AbeyError) -> None:
+        """The session's work ends here; its last good revision stays visible."""
+        log.error("session %s stops taking requests: %s", live.id, error.message)
+        live.machine = Machine(live.machine.session)
+        live.fail(error)
+        self._workers.abandon(live)
+        self._ports.listener.noticed(live.id, {"type": "record-failed", "message": error.message})
+        self._ports.listener.changed(live.machine)
+
+    def _context(self, agent: Agent, latest: Agent, session: Session | None) -> Context:
+        return Context(
+            millis=millis_of(self._ports.clock.now()),
+            entropy=self._ports.clock.entropy(),
+            timestamp=timestamp,
+            agent=agent,
+            latest=latest,
+            decided_by=lambda config_hash: self._versions.find(session, config_hash) if session else None,
+            check=self._ports.check,
+            draining=self.draining,
+        )
+
+    def _set_alarm(self, live: Live) -> None:
+        """Wakes the session when the next of its waiting calls expires."""
+        deadlines = [
+            call.verdict.expires_at
+            for call in open_calls(live.machine.session)
+            if call.verdict is not None and call.verdict.expires_at is not None and call.state == "deferred"
+        ]
+        if deadlines:
+            seconds = (millis_of(min(deadlines)) - millis_of(self._ports.clock.now())) / 1000
+            self._wake(live, max(seconds, 0.0), TimePassed(), "alarm")
+
+    def _wake(self, live: Live, seconds: float, event: Event, slot: str) -> None:
+        """Says `event` after so many seconds; a later call for the same slot replaces it."""
+
+        async def wait() -> None:
+            await self._ports.clock.sleep(seconds)
+            with suppress(AbeyError):
+                await self.submit(live, event)
+
+        old: asyncio.Task[None] | None = getattr(live, slot)
+        if old is not None and old is not asyncio.current_task():
+            old.cancel()
+        setattr(live, slot, asyncio.create_task(wait()))

@@ -1,0 +1,157 @@
+"""The sessions of a state directory: loaded from their journals when somebody asks for them, then kept in memory."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from abey.core.agent import Agent
+from abey.core.machine import Machine
+from abey.core.replay import IllegalRecord, apply, recover
+from abey.core.session import Session
+from abey.errors import AbeyError, SessionDamaged, UnknownSession, UnknownToken
+from abey.protocol.journal import CallDecided, Record
+from abey.protocol.session import Damage
+from abey.runtime.agents.versions import Versions
+from abey.runtime.event_log import EventLog
+from abey.runtime.live import Live
+from abey.runtime.ports import Clock
+from abey.runtime.store.recovery import Damaged, Opened
+from abey.runtime.store.store import Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A session that can only be looked at: what is wrong, and the machine up to there, if there is one."""
+
+    damage: Damage
+    machine: Machine | None = None
+
+
+Entry = Live | Broken
+
+
+class Sessions:
+    """One damaged session never hides or stops another: it is an entry of its own."""
+
+    def __init__(self, store: Store, versions: Versions, clock: Clock) -> None:
+        self._store = store
+        self._versions = versions
+        self._clock = clock
+        self._entries: dict[str, Entry] = {}
+        self._tokens: dict[str, str] = {}
+        self._loading: dict[str, asyncio.Task[Entry]] = {}
+
+    @property
+    def loaded(self) -> tuple[Live, ...]:
+        return tuple(entry for entry in self._entries.values() if isinstance(entry, Live))
+
+    async def get(self, session_id: str) -> Live:
+        """The session. Raises UnknownSession, SessionDamaged."""
+        entry = self._entries.get(session_id) or await self._load(session_id)
+        if isinstance(entry, Broken):
+            raise _damaged(entry.damage)
+        return entry
+
+    async def look(self, session_id: str) -> tuple[Machine, Damage | None]:
+        """The session to be read only, as far as it can be. Raises UnknownSession, SessionDamaged."""
+        entry = self._entries.get(session_id) or await self._load(session_id)
+        if isinstance(entry, Live):
+            return entry.machine, None
+        if entry.machine is None:
+            raise _damaged(entry.damage)
+        return entry.machine, entry.damage
+
+    async def all(self) -> tuple[tuple[Live, ...], tuple[Broken, ...]]:
+        """Every session and every damaged one, oldest first."""
+        for session_id in await asyncio.to_thread(self._store.ids):
+            if session_id not in self._entries:
+                await self._load(session_id)
+        live = sorted(self.loaded, key=lambda one: (one.machine.session.created_at, one.id))
+        broken = [entry for entry in self._entries.values() if isinstance(entry, Broken)]
+        return tuple(live), tuple(sorted(broken, key=lambda one: one.damage.session_id))
+
+    async def of_token(self, token: str) -> Live:
+        """The session that issued this token. Raises UnknownToken."""
+        if token not in self._tokens:
+            await self.all()
+        session_id = self._tokens.get(token)
+        if session_id is None:
+            raise UnknownToken(f"no call has the token {token}", token=token)
+        return await self.get(session_id)
+
+    def add(self, live: Live) -> None:
+        """A session that was just made."""
+        self._entries[live.id] = live
+
+    def issued(self, live: Live, records: tuple[Record, ...]) -> None:
+        """Remembers whose the tokens are that these records issue."""
+        for record in records:
+            if isinstance(record.data, CallDecided):
+                self._tokens[record.data.token] = live.id
+
+    async def reload(self, session_id: str) -> Live:
+        """The session from its journal again, after a failed write. Raises as `get`, and RecordFailed."""
+        await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
+        self._entries.pop(session_id, None)
+        return await self.get(session_id)
+
+    async def _load(self, session_id: str) -> Entry:
+        task = self._loading.get(session_id)
+        if task is None:
+            task = asyncio.create_task(self._read(session_id))
+            self._loading[session_id] = task
+            task.add_done_callback(lambda _: self._loading.pop(session_id, None))
+        return await asyncio.shield(task)
+
+    async def _read(self, session_id: str) -> Entry:
+        try:
+            opened = await asyncio.to_thread(self._store.open, session_id, self._clock.now())
+        except UnknownSession:
+            raise
+        except AbeyError as error:
+            opened = Damaged(session_id, error.message, None, ())
+        entry = self._revived(opened) if isinstance(opened, Opened) else _broken(opened)
+        if isinstance(entry, Broken):
+            log.warning("session %s is damaged: %s", session_id, entry.damage.reason)
+        self._entries[session_id] = entry
+        return entry
+
+    def _revived(self, opened: Opened) -> Entry:
+        history = EventLog()
+        session_id = opened.journal.path.parent.name
+        try:
+            for unit in opened.units:
+                history.add(unit)
+        except IllegalRecord as error:
+            return _broken(Damaged(session_id, str(error), None, opened.records))
+        session = history.session
+        if session is None or session.id != session_id:
+            return _broken(Damaged(session_id, "the journal is of another session", 0, ()))
+        machine = Machine(recover(session))
+        try:
+            agent: Agent = self._versions.latest(machine.session)
+        except AbeyError as error:
+            return _broken(Damaged(session_id, error.message, None, opened.records))
+        live = Live(machine, opened.journal, history, agent)
+        self.issued(live, opened.records)
+        return live
+
+
+def _broken(found: Damaged) -> Broken:
+    """The session as far as its records can be followed."""
+    session: Session | None = None
+    for record in found.records:
+        try:
+            session = apply(session, record)
+        except IllegalRecord:
+            break
+    damage = Damage(session_id=found.session_id, reason=found.reason, offset=found.offset)
+    return Broken(damage, Machine(recover(session)) if session else None)
+
+
+def _damaged(damage: Damage) -> SessionDamaged:
+    at = "" if damage.offset is None else f" at byte {damage.offset}"
+    message = f"session {damage.session_id} is damaged{at}: {damage.reason}"
+    return SessionDamaged(message, sessionId=damage.session_id, offset=damage.offset)

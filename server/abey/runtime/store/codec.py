@@ -1,0 +1,204 @@
+r"""A record is a line, `<crc32 of the JSON, 8 hex digits> <JSON>\n`; a unit is what one write holds (journal.md)."""
+
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, Field, StrictBool, StrictInt, ValidationError
+
+from abey.errors import TooLarge
+from abey.protocol.base import Wire
+from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, Record
+
+RECORD_LIMIT = 1 << 20
+"""Bytes of a line, its newline included."""
+
+NESTING_LIMIT = 256
+"""Levels of arrays and objects in a record: fewer than any reader's stack can hold."""
+
+
+def encode_unit(records: Sequence[Record], prev: int) -> tuple[bytes, int]:
+    """The bytes of one write, and the CRC of its last record; `prev` is the CRC of the record before (0: none).
+
+    Raises TooLarge for a record above a limit; ValueError for revisions that do not follow each other and for NaN
+    and Infinity.
+    """
+    first, last = records[0].rev, records[-1].rev
+    if [record.rev for record in records] != list(range(first, last + 1)):
+        raise ValueError("the revisions of a unit do not follow each other")
+    lines = []
+    for record in records:
+        payload = _payload(record, first, last, prev)
+        prev = zlib.crc32(payload)
+        lines.append(b"%08x %b\n" % (prev, payload))
+    return b"".join(lines), prev
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A whole record and its place. `record` is None for one of a newer version that may be skipped."""
+
+    rev: int
+    first: int
+    last: int
+    prev: str
+    crc: int
+    record: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class Garbled:
+    """The line is not what somebody once wrote."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """The line is whole, and a newer version wrote it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """The line is whole, and no version of ours wrote it."""
+
+    reason: str
+
+
+def decode(line: bytes) -> Entry | Garbled | Newer | Foreign:
+    """What a line, without its newline, holds."""
+    payload = line[9:]
+    crc = zlib.crc32(payload)
+    # compared as text: int() would take upper case, signs and underscores
+    if line[:9] != b"%08x " % crc:
+        return Garbled("the checksum does not match")
+    try:
+        value = json.loads(payload.decode("ascii"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return Foreign("not the JSON of a record")
+    version = value.get("v") if isinstance(value, dict) else None
+    if type(version) is int and version > FORMAT_VERSION:
+        return Newer(f"format version {version}")
+    try:
+        envelope = _Envelope.model_validate(value)
+    except ValidationError as error:
+        return _refusal(error, "record")
+    return _entry(envelope, crc)
+
+
+def _entry(envelope: "_Envelope", crc: int) -> Entry | Newer | Foreign:
+    kind = RECORD_TYPES.get(envelope.type)
+    if kind is None and not envelope.ignorable:
+        return Newer(f"unknown record type {envelope.type}")
+    record = None
+    if kind is not None:
+        try:
+            record = Record(envelope.rev, envelope.at, kind.model_validate(envelope.data))
+        except ValidationError as error:
+            return _refusal(error, envelope.type)
+    return Entry(envelope.rev, envelope.first, envelope.last, envelope.prev, crc, record)
+
+
+class _Envelope(Wire):
+    """The keys every record has."""
+
+    v: StrictInt = Field(ge=1)
+    rev: StrictInt = Field(ge=1)
+    first: StrictInt
+    last: StrictInt
+    prev: str
+    at: str
+    type: str
+    data: dict[str, Any]
+    ignorable: StrictBool = False
+
+
+def _refusal(error: ValidationError, what: str) -> Newer | Foreign:
+    """A member we do not know is a newer version's (a new member is optional); anything else is nobody's."""
+    problems = error.errors(include_url=False, include_input=False)
+    where = ".".join(str(part) for part in problems[0]["loc"])
+    if all(problem["type"] == "extra_forbidden" for problem in problems):
+        return Newer(f"unknown member {where} of {what}")
+    return Foreign(f"not a valid {what}: {where}: {problems[0]['msg']}")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _payload(record: Record, first: int, last: int, prev: int) -> bytes:
+    kind = record.data.type
+    envelope = {
+        "at": record.at,
+        "data": _own_keys_sorted(record.data, record.data.model_dump(by_alias=True)),
+        "first": first,
+        "last": last,
+        "prev": f"{prev:08x}",
+        "rev": record.rev,
+        "type": kind,
+        "v": FORMAT_VERSION,
+    }
+    try:
+        payload = json.dumps(envelope, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    except RecursionError:
+        raise _nests_too_deep(kind) from None
+    size = len(b"%08x %b\n" % (0, payload))
+    if size > RECORD_LIMIT:
+        message = f"a record {kind} of {size} bytes is larger than {RECORD_LIMIT} bytes"
+        raise TooLarge(message, record=kind, bytes=size, limit=RECORD_LIMIT)
+    if _nesting(payload) > NESTING_LIMIT:
+        raise _nests_too_deep(kind)
+    return payload
+
+
+def _nests_too_deep(kind: str) -> TooLarge:
+    return TooLarge(f"a record {kind} nests deeper than {NESTING_LIMIT} levels", record=kind, limit=NESTING_LIMIT)
+
+
+def _own_keys_sorted(value: Any, dumped: Any) -> Any:
+    """`dumped` with the members of our models in order and those that are absent left out.
+
+    JSON values inside are theirs, and stay as they came; a required one may be null.
+    """
+    match value:
+        case BaseModel() if isinstance(dumped, dict):
+            return {
+                alias: _own_keys_sorted(getattr(value, name), dumped[alias])
+                for alias, name, required in _members(type(value))
+                if alias in dumped and (required or dumped[alias] is not None)
+            }
+        case tuple():
+            return [_own_keys_sorted(*pair) for pair in zip(value, dumped, strict=True)]
+        case _:
+            return dumped
+
+
+@cache
+def _members(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
+    """(alias, name, required) of every field, by alias."""
+    fields = model.model_fields.items()
+    return tuple(sorted((field.serialization_alias or name, name, field.is_required()) for name, field in fields))
+
+
+_BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"(?:[^"\\]|\\.)*"')
+
+
+def _nesting(payload: bytes) -> int:
+    """How many levels of arrays and objects the JSON has, or fewer than NESTING_LIMIT where that is plain to see."""
+    if payload.count(b"[") + payload.count(b"{") <= NESTING_LIMIT:
+        return 0
+    deepest = level = 0
+    for found in _BRACKET_OR_STRING.finditer(payload):
+        match found[0]:
+            case b"[" | b"{":
+                level += 1
+                deepest = max(deepest, level)
+            case b"]" | b"}":
+                level -= 1
+    return deepest

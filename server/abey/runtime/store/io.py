@@ -1,0 +1,139 @@
+"""Every system call of the store in one object, so that a test can stand between the store and the disk."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+from typing import Literal
+
+Durability = Literal["power", "process"]
+"""`power`: bytes are on the disk before they count; `process`: they survive the process, not the machine."""
+
+READ_LIMIT = 1 << 30
+
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+APPEND = os.O_WRONLY | os.O_APPEND
+
+
+class FileIO:
+    """The disk. Every method raises OSError; what it makes is for its owner only, whatever the umask."""
+
+    def __init__(self, durability: Durability = "power") -> None:
+        self.durability = durability
+
+    def open(self, path: Path, flags: int) -> int:
+        """A descriptor that children do not inherit."""
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        if flags & os.O_CREAT:
+            os.fchmod(descriptor, 0o600)
+        return descriptor
+
+    def read(self, path: Path) -> bytes:
+        """All bytes of a regular file of at most READ_LIMIT."""
+        # without O_NONBLOCK a named pipe would stop the daemon here
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            if status.st_size > READ_LIMIT:
+                raise OSError(errno.EFBIG, f"larger than {READ_LIMIT} bytes")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        """How many bytes were written: perhaps fewer than there are."""
+        return os.write(descriptor, data)
+
+    def sync(self, descriptor: int) -> None:
+        """Returns when the bytes of the file are as durable as `durability` says."""
+        if self.durability == "process":
+            return
+        if sys.platform == "darwin":
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fdatasync(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        """The same for the names in a directory."""
+        if self.durability == "process":
+            return
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def size(self, descriptor: int) -> int:
+        return os.fstat(descriptor).st_size
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        os.rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        os.unlink(path)
+
+    def remove_directory(self, path: Path) -> None:
+        os.rmdir(path)
+
+    def make_directory(self, path: Path) -> None:
+        """Raises FileExistsError when anything has this name."""
+        os.mkdir(path, 0o700)
+        os.chmod(path, 0o700)
+
+    def names(self, path: Path) -> list[str]:
+        """What is in a directory, in no order."""
+        return os.listdir(path)
+
+    def write_whole(self, descriptor: int, data: bytes) -> None:
+        """Writes all of `data`, in one call unless the system takes only a part of it."""
+        rest = memoryview(data)
+        while rest:
+            written = self.write(descriptor, rest)
+            if written <= 0:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            rest = rest[written:]
+
+    def create_file(self, path: Path, data: bytes) -> None:
+        """A new durable file. Raises FileExistsError; the caller syncs the directory."""
+        descriptor = self.open(path, CREATE)
+        try:
+            self.write_whole(descriptor, data)
+            self.sync(descriptor)
+        finally:
+            self.close(descriptor)
+
+    def replace_file(self, path: Path, data: bytes) -> None:
+        """`path` holds either its old bytes or all of `data`, durably, whenever the machine stops."""
+        new = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
+        try:
+            self.create_file(new, data)
+            self.rename(new, path)
+        except OSError:
+            # the first error is the one to report; a file that stays behind harms nobody
+            with contextlib.suppress(OSError):
+                self.remove(new)
+            raise
+        self.sync_directory(path.parent)
+
+    def ensure_directory(self, path: Path) -> None:
+        """`path` and its parents are directories, durably; those that were there keep their mode."""
+        if path.is_dir():
+            return
+        self.ensure_directory(path.parent)
+        # another thread or daemon may be making the same one
+        with contextlib.suppress(FileExistsError):
+            self.make_directory(path)
+        self.sync_directory(path.parent)

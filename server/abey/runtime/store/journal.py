@@ -1,0 +1,139 @@
+"""The journal of one session: units go in whole, one after another, or the handle is dead (journal.md)."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from abey.errors import InvalidState, RecordFailed
+from abey.protocol.journal import Record
+from abey.runtime.store.codec import encode_unit
+from abey.runtime.store.io import APPEND, CREATE, FileIO
+from abey.runtime.store.scan import End
+
+JOURNAL = "journal.jsonl"
+
+
+class Journal:
+    """Blocking, and for one thread at a time: the session's lock keeps the order.
+
+    The file is opened at the first append, so that a thousand idle sessions hold no descriptors.
+    """
+
+    def __init__(self, io: FileIO, path: Path, end: End) -> None:
+        """A journal whose whole bytes are those before `end` (recovery.py finds out)."""
+        self.path = path
+        self.end = end
+        self._io = io
+        self._descriptor: int | None = None
+        self._failure: OSError | None = None
+
+    @classmethod
+    def create(cls, io: FileIO, directory: Path, records: Sequence[Record]) -> "Journal":
+        """A new session whose first write is `records`, durable with its directories.
+
+        Raises InvalidState when `directory` is there; TooLarge, RecordFailed: then nothing is left of it.
+        """
+        data, crc = encode_unit(records, 0)
+        journal = cls(io, directory / JOURNAL, End())
+        try:
+            io.make_directory(directory)
+        except FileExistsError:
+            raise InvalidState(f"session {directory.name} exists", sessionId=directory.name) from None
+        except OSError as error:
+            raise record_failed(journal.what, error) from error
+        try:
+            journal._descriptor = io.open(journal.path, CREATE | APPEND)
+            journal._commit(data, End(len(data), crc, records[-1].rev))
+            io.sync_directory(directory)
+            io.sync_directory(directory.parent)
+        except OSError as error:
+            journal._undo()
+            raise record_failed(journal.what, error) from error
+        except RecordFailed:
+            journal._undo()
+            raise
+        return journal
+
+    @property
+    def what(self) -> str:
+        """The journal, for people."""
+        return f"the journal of session {self.path.parent.name}"
+
+    @property
+    def revision(self) -> int:
+        """`rev` of the last record."""
+        return self.end.revision
+
+    @property
+    def size(self) -> int:
+        """Bytes up to the end of the last whole unit."""
+        return self.end.size
+
+    def append(self, records: Sequence[Record]) -> None:
+        """One unit, in one write and one sync. It is durable when this returns.
+
+        Raises TooLarge or ValueError before anything is written; RecordFailed when it could not be written: from then
+        on the handle is dead and every append raises.
+        """
+        if self._failure is not None:
+            raise record_failed(self.what, self._failure)
+        if records[0].rev != self.revision + 1:
+            raise ValueError(f"revision {records[0].rev} cannot follow {self.revision}")
+        data, crc = encode_unit(records, self.end.crc)
+        self._commit(data, End(self.size + len(data), crc, records[-1].rev))
+
+    def close(self) -> None:
+        """Nothing can be appended any more; idempotent."""
+        self._failure = self._failure or OSError(errno.EBADF, "the journal is closed")
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            self._io.close(descriptor)
+
+    def _commit(self, data: bytes, end: End) -> None:
+        try:
+            descriptor = self._opened()
+            self._io.write_whole(descriptor, data)
+            self._io.sync(descriptor)
+        except OSError as error:
+            self._failure = error
+            raise record_failed(self.what, error, self._cut()) from error
+        self.end = end
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            descriptor = self._io.open(self.path, APPEND)
+            if self._io.size(descriptor) != self.size:
+                self._io.close(descriptor)
+                raise OSError(errno.ESTALE, "somebody else has changed the journal")
+            self._descriptor = descriptor
+        return self._descriptor
+
+    def _cut(self) -> str:
+        """Cuts off what the failed write left, and says so where that fails. Never syncs: a second sync may lie."""
+        if self._descriptor is None:
+            return ""
+        try:
+            self._io.truncate(self._descriptor, self.size)
+        except OSError as error:
+            return f"; what it left could not be cut off: {error.strerror}"
+        return ""
+
+    def _undo(self) -> None:
+        # the first error is the one to report; what stays behind is listed as damaged
+        for undo in (
+            self.close,
+            lambda: self._io.remove(self.path),
+            lambda: self._io.remove_directory(self.path.parent),
+        ):
+            with contextlib.suppress(OSError):
+                undo()
+
+
+def record_failed(what: str, error: OSError, note: str = "") -> RecordFailed:
+    """The error a client sees: what could not be written, and what the system said, in words and as errno."""
+    number = error.errno or errno.EIO
+    name = errno.errorcode.get(number, str(number))
+    message = f"{what} could not be written: {error.strerror or os.strerror(number)} ({name}){note}"
+    return RecordFailed(message, errno=number, errnoName=name)

@@ -1,0 +1,160 @@
+"""Opening a journal after whatever happened to it (journal.md, Recovery)."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, count, takewhile
+from pathlib import Path
+from typing import assert_never
+
+from abey.errors import RecordFailed
+from abey.protocol.base import Timestamp
+from abey.protocol.journal import Created, Record, Repaired
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.journal import JOURNAL, Journal, record_failed
+from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, scan
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A whole session. `repaired` is the last record when a torn tail was cut off just now."""
+
+    journal: Journal
+    records: tuple[Record, ...]
+    units: tuple[tuple[Record, ...], ...]
+    repaired: Repaired | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A session that can only be read, as far as `records` goes; `offset` is the first bad byte, where one is known."""
+
+    session_id: str
+    reason: str
+    offset: int | None
+    records: tuple[Record, ...]
+
+
+def open_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Damaged:
+    """The session in `directory`; raises nothing.
+
+    A torn tail is cut off and kept, and the cut recorded at `now`; whatever else is wrong, not one byte is changed.
+    """
+    try:
+        data = io.read(directory / JOURNAL)
+    except FileNotFoundError:
+        return Damaged(directory.name, "there is no journal", None, ())
+    except OSError as error:
+        return Damaged(directory.name, f"the journal cannot be read: {error.strerror}", None, ())
+    found = scan(data)
+    foreign = _why_foreign(directory.name, data, found)
+    if foreign is not None:
+        return Damaged(directory.name, foreign, 0, ())
+    match found.problem:
+        case None if _kept(directory / JOURNAL, found.end.size):
+            # a repair was cut short: what is unfinished may have run, and nothing says so yet
+            return _repair(io, directory / JOURNAL, data, found, now)
+        case None:
+            return _opened(Journal(io, directory / JOURNAL, found.end), found.units)
+        case TornTail():
+            return _repair(io, directory / JOURNAL, data, found, now)
+        case Damage(offset, reason):
+            return Damaged(directory.name, reason, offset, _flat(found.units))
+        case NewerVersion(offset, reason):
+            return Damaged(directory.name, f"written by a newer version: {reason}", offset, _flat(found.units))
+        case _:
+            assert_never(found.problem)
+
+
+def reopen_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Damaged:
+    """The session after a failed write, on a new copy of its whole units. Raises RecordFailed.
+
+    After a failed sync the old file may lack on the disk what it shows in memory.
+    """
+    opened = open_journal(io, directory, now)
+    if isinstance(opened, Damaged):
+        return opened
+    journal = opened.journal
+    try:
+        journal.close()
+        io.replace_file(journal.path, io.read(journal.path)[: journal.size])
+    except OSError as error:
+        raise record_failed(journal.what, error) from error
+    return replace(opened, journal=Journal(io, journal.path, journal.end))
+
+
+def _opened(journal: Journal, units: tuple[tuple[Record, ...], ...], repaired: Repaired | None = None) -> Opened:
+    return Opened(journal, _flat(units), units, repaired)
+
+
+def _flat(units: tuple[tuple[Record, ...], ...]) -> tuple[Record, ...]:
+    return tuple(chain.from_iterable(units))
+
+
+def _why_foreign(session_id: str, data: bytes, found: Scan) -> str | None:
+    """Why the bytes are not a journal of this session at all, or None."""
+    if not data.strip(b"\0"):
+        return "the journal holds only NUL bytes" if data else "the journal is empty"
+    match found:
+        case Scan(units=(), problem=TornTail(reason=reason)):
+            return f"the first write is not whole, or this is no journal: {reason}"
+        case Scan(units=()):
+            return None
+    match _flat(found.units)[:1]:
+        case (Record(data=Created(session_id=owner)),) if owner == session_id:
+            return None
+        case (Record(data=Created(session_id=owner)),):
+            return f"the journal is that of session {owner}"
+    return "the journal does not begin with the record created"
+
+
+def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp) -> Opened | Damaged:
+    offset = found.end.size
+    journal = Journal(io, path, found.end)
+    try:
+        if found.problem is not None:
+            _keep(io, path, offset, data[offset:])
+            _cut(io, path, offset)
+        cut_bytes = _kept(path, offset)[-1].stat().st_size
+        repaired = Repaired(offset=offset, cut_bytes=cut_bytes, may_have_run=True)
+        unit = (Record(found.end.revision + 1, now, repaired),)
+        journal.append(unit)
+    except (OSError, RecordFailed) as error:
+        reason = f"the last write is not whole, and could not be repaired: {_words(error)}"
+        return Damaged(path.parent.name, reason, offset, _flat(found.units))
+    return _opened(journal, (*found.units, unit), repaired)
+
+
+def _words(error: OSError | RecordFailed) -> str:
+    return error.message if isinstance(error, RecordFailed) else error.strerror or str(error)
+
+
+def _keep(io: FileIO, path: Path, offset: int, tail: bytes) -> None:
+    """`tail` in a file of its own, durably. An older tail of the same offset stays as it is."""
+    for name in _tail_names(path, offset):
+        try:
+            io.create_file(name, tail)
+        except FileExistsError:
+            continue
+        break
+    io.sync_directory(path.parent)
+
+
+def _kept(path: Path, offset: int) -> tuple[Path, ...]:
+    """The tails that were kept from `offset`, the last one last."""
+    return tuple(takewhile(Path.exists, _tail_names(path, offset)))
+
+
+def _tail_names(path: Path, offset: int) -> Iterator[Path]:
+    name = f"{path.name}.tail-{offset}"
+    yield path.with_name(name)
+    yield from (path.with_name(f"{name}.{number}") for number in count(1))
+
+
+def _cut(io: FileIO, path: Path, size: int) -> None:
+    descriptor = io.open(path, os.O_WRONLY)
+    try:
+        io.truncate(descriptor, size)
+        io.sync(descriptor)
+    finally:
+        io.close(descriptor)

@@ -1,0 +1,132 @@
+"""What the bytes of a journal hold: units that are whole, and the first thing that is wrong (journal.md, Recovery)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from abey.protocol.journal import Record
+from abey.runtime.store.codec import RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where the last whole unit ends: its byte, the CRC of its last record, its revision (0: there is none)."""
+
+    size: int = 0
+    crc: int = 0
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TornTail:
+    """The last write, from `offset` on, is not whole: it may be cut off (R1)."""
+
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The record at `offset` is not what was written there: nothing may be cut off (R2)."""
+
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewerVersion:
+    """The record at `offset` is a newer version's (R3)."""
+
+    offset: int
+    reason: str
+
+
+Problem = TornTail | Damage | NewerVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The whole units before the first problem."""
+
+    units: tuple[tuple[Record, ...], ...]
+    end: End
+    problem: Problem | None
+
+
+def scan(data: bytes) -> Scan:
+    """Reads a journal up to its first problem. Raises nothing, whatever the bytes are."""
+    units: list[tuple[Record, ...]] = []
+    unit: list[Entry] = []
+    end = End()
+    offset = 0
+    while offset < len(data):
+        newline = data.find(b"\n", offset)
+        entry = _place(decode(data[offset:newline]), unit, end) if newline >= 0 else Garbled("the line does not end")
+        if not isinstance(entry, Entry):
+            return Scan(tuple(units), end, _problem(data, offset, entry, unit, end))
+        unit.append(entry)
+        offset = newline + 1
+        if entry.rev == entry.last:
+            units.append(tuple(each.record for each in unit if each.record is not None))
+            end = End(offset, entry.crc, entry.rev)
+            unit = []
+    missing = TornTail(end.size, "a record of the last write is missing") if unit else None
+    return Scan(tuple(units), end, missing)
+
+
+def _place(
+    found: Entry | Garbled | Newer | Foreign, unit: Sequence[Entry], end: End
+) -> Entry | Garbled | Newer | Foreign:
+    """`found`, or what is wrong with an entry after the entries of `unit`, which stand after `end`."""
+    if not isinstance(found, Entry):
+        return found
+    before = unit[-1].rev if unit else end.revision
+    crc = unit[-1].crc if unit else end.crc
+    bounds = (unit[0].first, unit[0].last) if unit else (found.rev, found.last)
+    if before and found.rev != before + 1:
+        return Foreign(f"revision {found.rev} stands where {before + 1} belongs")
+    if found.prev != f"{crc:08x}":
+        return Foreign("it does not follow the record before it")
+    if (found.first, found.last) != bounds or found.rev > found.last:
+        return Foreign("it belongs to another write than its place says")
+    return found
+
+
+def _problem(
+    data: bytes, offset: int, found: Garbled | Newer | Foreign, unit: Sequence[Entry], end: End
+) -> TornTail | Damage | NewerVersion:
+    match found:
+        case Newer(reason):
+            return NewerVersion(offset, reason)
+        case Foreign(reason):
+            return Damage(offset, reason)
+        case Garbled(reason):
+            missing = (unit[-1].rev if unit else end.revision) + 1
+            first = unit[0].first if unit else missing
+            if all(later and later.first == first and later.rev > missing for later in _later_entries(data, offset)):
+                return TornTail(end.size, reason)
+            return Damage(offset, reason)
+        case _:
+            assert_never(found)
+
+
+_RECORD = re.compile(rb'[0-9a-f]{8} \{"')
+"""How a record begins. Nothing inside one matches: a quote is escaped there, and a space stands only in strings."""
+
+
+def _later_entries(data: bytes, offset: int) -> Iterator[Entry | None]:
+    """Every valid record from `offset` on; None for what no torn write can hold.
+
+    The sectors of a write reach the disk in any order: later records of the torn write itself may stand after its bad
+    one, each in a line of its own. A record glued to another one is no torn write: bytes do not go missing.
+    """
+    for found in _RECORD.finditer(data, offset):
+        start = found.start()
+        line = data.rfind(b"\n", 0, start) + 1
+        newline = data.find(b"\n", start, start + RECORD_LIMIT)
+        entry = decode(data[start:newline]) if newline >= 0 else Garbled("the line does not end")
+        if line < start and not (isinstance(entry, Garbled) and isinstance(decode(data[line:start]), Garbled)):
+            yield None
+        elif not isinstance(entry, Garbled):
+            yield entry if isinstance(entry, Entry) else None

@@ -1,0 +1,121 @@
+"""Runs tools of kind `command`: an argv, its output as text, its failures as results for the model."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from abey.core.agent import Tool
+from abey.core.conversation import ToolOutcome
+from abey.runtime.ports import Clock, ToolCall
+from abey.runtime.tools.environment import tool_environment
+from abey.runtime.tools.output import Output
+from abey.runtime.tools.placeholders import BadArgument, fill
+from abey.runtime.tools.processes import CannotStart, Ended, Launcher, Program, Running
+
+_CHUNK = 64 * 1024
+_LAST_CHUNKS = 32
+"""What a pipe may still hold after its writers are gone, and more."""
+_KILL_SECONDS = 5.0
+"""How long a killed tree may take to be gone; only what cannot be killed, or stops its supervisor, takes longer."""
+
+
+class CommandRunner:
+    """A ports.ToolRunner. `environment` is the daemon's, of which a tool gets only the variables it names."""
+
+    def __init__(self, launcher: Launcher, clock: Clock, environment: Mapping[str, str]) -> None:
+        self._launcher = launcher
+        self._clock = clock
+        self._environment = environment
+
+    async def run(self, tool: Tool, call: ToolCall) -> ToolOutcome:
+        try:
+            argv = fill(tool.definition["argv"], tool.parameters, call.arguments)
+        except BadArgument as bad:
+            return ToolOutcome(str(bad), "tool/failed")
+        env = tool_environment(call.env, tool.definition["env"], self._environment)
+        return await self._outcome(Program(argv, call.cwd, env), tool.timeout_seconds)
+
+    async def _outcome(self, program: Program, seconds: float) -> ToolOutcome:
+        output = Output()
+        try:
+            ended = await self._run(program, seconds, output)
+        except CannotStart as error:
+            return ToolOutcome(_with_line(output, str(error)), "tool/failed")
+        except OSError as error:
+            return ToolOutcome(f"cannot start {program.argv[0]}: {error.strerror}", "tool/failed")
+        if ended is None:
+            return ToolOutcome(_with_line(output, f"[timed out after {seconds:g} seconds]"), "tool/timeout")
+        if ended.exit_code == 0:
+            return ToolOutcome(output.text())
+        return ToolOutcome(_with_line(output, _how(ended)), "tool/failed")
+
+    async def _run(self, program: Program, seconds: float, output: Output) -> Ended | None:
+        """How the program ended, None if its time was over. In any case nothing of it is left."""
+        reading, writing = os.pipe()
+        try:
+            running = await self._launcher.launch(program, writing)
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        with _collecting(reading, output):
+            try:
+                return await self._watched(running, seconds)
+            finally:
+                running.close()
+
+    async def _watched(self, running: Running, seconds: float) -> Ended | None:
+        end = asyncio.ensure_future(running.ended())
+        timer = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait({end, timer}, return_when=asyncio.FIRST_COMPLETED)
+            return end.result() if end.done() else None
+        finally:
+            timer.cancel()
+            running.kill()
+            await asyncio.wait({end}, timeout=_KILL_SECONDS)
+            end.cancel()
+            await asyncio.gather(end, return_exceptions=True)
+
+
+@contextmanager
+def _collecting(reading: int, output: Output) -> Iterator[None]:
+    """Reads the pipe into `output` as it fills, and to its end when the body is done, whoever still holds it."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(reading, False)
+
+    def read() -> bool:
+        try:
+            data = os.read(reading, _CHUNK)
+        except BlockingIOError:
+            return False
+        output.add(data)
+        if not data:
+            loop.remove_reader(reading)
+        return bool(data)
+
+    loop.add_reader(reading, read)
+    try:
+        yield
+    finally:
+        loop.remove_reader(reading)
+        for _ in range(_LAST_CHUNKS):
+            if not read():
+                break
+        os.close(reading)
+
+
+def _with_line(output: Output, line: str) -> str:
+    text = output.text()
+    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+
+
+def _how(ended: Ended) -> str:
+    if ended.exit_code is not None:
+        return f"[exit code {ended.exit_code}]"
+    number = ended.signal or 0
+    names = {known.value: known.name for known in signal.Signals}
+    return f"[killed by {names.get(number, f'signal {number}')}]"

@@ -1,0 +1,247 @@
+"""The process helper: starts programs and leaves nothing of their trees behind (security.md 7). Linux, stdlib only.
+
+Run by its path, with the number of a connected SOCK_SEQPACKET socket; it says `ready` and ends when the socket does. A
+datagram is one program to start, with four descriptors: a file with its JSON ({argv, cwd, env}), where its output goes,
+a pipe whose end means *kill it*, and a pipe for the one line of JSON that tells how it ended: {exit}, {signal},
+{killed} or {fault}. Every program has a supervisor of its own, forked here: a subreaper that ends every descendant
+before it tells. The helper is one too, for the trees of supervisors that somebody killed.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+_SET_CHILD_SUBREAPER = 36
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_RESTORED = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
+_PATIENT_SWEEPS = 100
+_PAUSE_SECONDS = 0.005
+_LOST = {"fault": "its supervisor was killed; all that was left of the program was ended"}
+
+Tellers = dict[int, int]
+"""The pipe that a supervisor tells on, by the supervisor's pid."""
+
+
+def main() -> None:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    _become_subreaper()
+    children = _watch_children()
+    connection.send(b"ready")
+    tellers: Tellers = {}
+    while True:
+        ready, _, _ = select.select([connection.fileno(), children], [], [])
+        _drain(children)
+        _bury(tellers)
+        if connection.fileno() in ready:
+            message, descriptors, _, _ = socket.recv_fds(connection, 16, 4)
+            if not message:
+                return
+            _start(connection, children, descriptors, tellers)
+
+
+def _start(connection: socket.socket, children: int, descriptors: list[int], tellers: Tellers) -> None:
+    """Forks the supervisor of one program."""
+    pid = os.fork()
+    if pid == 0:
+        connection.close()
+        for other in (children, *tellers.values()):
+            os.close(other)
+        _supervise(*descriptors)
+    *passed, status = descriptors
+    tellers[pid] = status
+    for descriptor in passed:
+        os.close(descriptor)
+
+
+def _bury(tellers: Tellers) -> None:
+    """Reaps what ended; where a supervisor was killed, ends its tree and tells in its place."""
+    lost: list[int] = []
+    for _ in range(_PATIENT_SWEEPS):
+        lost += _reap_supervisors(tellers)
+        if not lost or not _kill([pid for pid in _children_of(os.getpid()) if pid not in tellers]):
+            break
+        time.sleep(_PAUSE_SECONDS)
+    for status in lost:
+        _tell(status, _LOST)
+        os.close(status)
+
+
+def _reap_supervisors(tellers: Tellers) -> list[int]:
+    """The pipes of supervisors that ended without having told."""
+    lost = []
+    while (ended := _reap()) is not None:
+        pid, how = ended
+        status = tellers.pop(pid, None)
+        if status is not None and how != 0:
+            lost.append(status)
+        elif status is not None:
+            os.close(status)
+    return lost
+
+
+def _supervise(program: int, out: int, life: int, status: int) -> NoReturn:
+    """Runs one program to its end, or until `life` ends; exits with 0 when it has told."""
+    os.setsid()
+    _become_subreaper()
+    children = _watch_children()
+    with open(program, encoding="ascii") as file:
+        told = _run(json.load(file), out, life, children)
+    sweeps = 0
+    while _left_behind():
+        sweeps += 1
+        if sweeps == _PATIENT_SWEEPS:
+            _tell(status, told)
+        select.select([children], [], [], _PAUSE_SECONDS)
+        _drain(children)
+    if sweeps < _PATIENT_SWEEPS:
+        _tell(status, told)
+    os._exit(0)
+
+
+def _run(program: dict[str, Any], out: int, life: int, children: int) -> dict[str, Any]:
+    """How the program ended. Descendants may still be there."""
+    if select.select([life], [], [], 0)[0]:
+        return {"killed": True}
+    faults, fault = os.pipe()
+    tool = os.fork()
+    if tool == 0:
+        _become(program, out, fault)
+    os.close(fault)
+    os.close(out)
+    while True:
+        ready, _, _ = select.select([life, children], [], [])
+        _drain(children)
+        while (ended := _reap()) is not None:
+            if ended[0] == tool:
+                message = os.read(faults, 4096).decode("utf-8", "replace")
+                return {"fault": message} if message else _how(ended[1])
+        if life in ready:
+            return {"killed": True}
+
+
+def _become(program: dict[str, Any], out: int, fault: int) -> NoReturn:
+    """Turns this process into the program; why it cannot goes to `fault`."""
+    argv, cwd = program["argv"], program["cwd"]
+    doing = f"cannot start {argv[0]}"
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in _RESTORED:
+            signal.signal(number, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        if fault != 3:
+            fault = os.dup2(fault, 3, inheritable=False)
+        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        doing = f"cannot enter {cwd}"
+        os.chdir(cwd)
+        doing = f"cannot start {argv[0]}"
+        os.execvpe(argv[0], argv, program["env"])
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        os.write(fault, f"{doing}: {why}".encode("utf-8", "replace")[:4096])
+    finally:
+        os._exit(127)
+
+
+def _left_behind() -> bool:
+    """Whether this process has children; they and all of theirs are killed."""
+    try:
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            pass
+    except ChildProcessError:
+        return False
+    _kill(_descendants_of(os.getpid()))
+    return True
+
+
+def _kill(pids: list[int]) -> bool:
+    """Kills them and their descendants, all stopped first, so that none forks meanwhile; False if there is none."""
+    tree = [*pids, *(below for pid in pids for below in _descendants_of(pid))]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in tree:
+            try:
+                os.kill(pid, number)
+            except (ProcessLookupError, PermissionError):
+                continue
+    return bool(tree)
+
+
+def _descendants_of(pid: int) -> list[int]:
+    parents = _parents()
+    found = [pid]
+    for above in found:
+        found += [below for below, parent in parents.items() if parent == above]
+    return found[1:]
+
+
+def _children_of(pid: int) -> list[int]:
+    return [child for child, parent in _parents().items() if parent == pid]
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process."""
+    parents = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, IndexError):  # it ended while we looked
+            continue
+    return parents
+
+
+def _reap() -> tuple[int, int] | None:
+    """One child that ended and its wait status; None if there is none now."""
+    try:
+        ended = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return ended if ended[0] else None
+
+
+def _how(wait_status: int) -> dict[str, Any]:
+    code = os.waitstatus_to_exitcode(wait_status)
+    return {"exit": code} if code >= 0 else {"signal": -code}
+
+
+def _tell(status: int, told: dict[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the daemon is gone: nobody needs to know
+        os.write(status, json.dumps(told).encode("ascii") + b"\n")
+
+
+def _become_subreaper() -> None:
+    if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("this system has no subreapers")
+
+
+def _watch_children() -> int:
+    """A descriptor that is readable after a child ended."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    if before != -1:
+        os.close(before)
+    return reading
+
+
+def _drain(descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        while os.read(descriptor, 4096):
+            continue
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The placeholders of an argv: which there are, what fills them, and which of them a shell will parse."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_-]*"
+_LOOKS_LIKE_ONE = re.compile(r"(?<!\$)\{(" + _IDENTIFIER + r")\}")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_COMMAND_OPTION = re.compile(r"-[A-Za-z]*c")
+
+
+class BadArgument(Exception):
+    """An argument that no program can be given; the message is for the model."""
+
+
+def fill(argv: Sequence[str], parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """The argv that runs: one argument for each of `argv`, but none where a placeholder has no value.
+
+    Strings fill as they are, everything else as JSON text; null counts as no value. What was filled in is never looked
+    at again. Raises BadArgument.
+    """
+    pattern = _pattern(parameters)
+    filled = []
+    for argument in argv:
+        names = [found[1] for found in pattern.finditer(argument)]
+        if all(arguments.get(name) is not None for name in names):
+            filled.append(_checked(pattern.sub(lambda found: _text(arguments[found[1]]), argument), names))
+    if not filled:
+        raise BadArgument("no program is left to run: its placeholder has no value")
+    return tuple(filled)
+
+
+def undeclared(argv: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """What looks like a placeholder and is none, since the parameters do not name it: (index in argv, name)."""
+    pattern = _pattern(parameters)
+    for at, argument in enumerate(argv):
+        known = {found[1] for found in pattern.finditer(argument)}
+        for found in _LOOKS_LIKE_ONE.finditer(argument):
+            if found[1] not in known:
+                yield at, found[1]
+
+
+def shell_parameters(argv: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The placeholders that this argv hands to a shell as a command (agent-file.md, Shell-like tools)."""
+    pattern = _pattern(parameters)
+    for at, argument in enumerate(argv):
+        if argument.rpartition("/")[2] not in _SHELLS:
+            continue
+        options = [place for place in range(at + 1, len(argv) - 1) if _COMMAND_OPTION.fullmatch(argv[place])]
+        names = [found[1] for place in options[:1] for found in pattern.finditer(argv[place + 1])]
+        if names:
+            return tuple(dict.fromkeys(names))
+    return ()
+
+
+def _pattern(parameters: Mapping[str, Any]) -> re.Pattern[str]:
+    """Matches the placeholders: of the declared properties, or of any name where none are declared."""
+    properties = parameters.get("properties")
+    if not isinstance(properties, Mapping):
+        return _LOOKS_LIKE_ONE
+    names = "|".join(re.escape(name) for name in properties) or r"(?!)"
+    return re.compile(r"(?<!\$)\{(" + names + r")\}")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _checked(argument: str, names: Sequence[str]) -> str:
+    """`argument`, if a program can be given it."""
+    where = f"the argument filled from {', '.join(names)}" if names else "an argument of the agent file"
+    if "\0" in argument:
+        raise BadArgument(f"{where} holds a NUL character, which no program can be given")
+    try:
+        argument.encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadArgument(f"{where} holds half a surrogate pair, which is no text") from None
+    return argument

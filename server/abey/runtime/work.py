@@ -1,0 +1,105 @@
+"""Model calls and tools in flight: each is a task of the daemon, and each reports how it ended."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from abey.core import effects as fx
+from abey.core.conversation import ToolOutcome
+from abey.core.events import Aborted, Fact, ModelAnswered, ModelCallFailed, ToolEnded
+from abey.errors import ModelFailed
+from abey.runtime.live import Live, Pulse
+from abey.runtime.models.retrying import Retrying
+from abey.runtime.ports import Delta, Ports, ToolCall
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[Live, Fact], Awaitable[None]]
+
+
+class Workers:
+    """Starts and aborts work. Work that was abandoned reports nothing."""
+
+    def __init__(self, ports: Ports, report: Report) -> None:
+        self._ports = ports
+        self._report = report
+        self._followers: set[asyncio.Task[None]] = set()
+        self.ended = Pulse()
+
+    def perform(self, live: Live, effect: fx.AskModel | fx.RunTool | fx.Abort | fx.AnswerTool) -> None:
+        match effect:
+            case fx.AskModel():
+                self._follow(live, effect.invocation_id, self._ask(live, effect))
+            case fx.RunTool():
+                self._follow(live, effect.invocation_id, self._run(live, effect))
+            case fx.Abort():
+                task = live.tasks.get(effect.invocation_id)
+                if task is not None:
+                    task.cancel()
+            case fx.AnswerTool():
+                log.warning("no tool of this version asks questions; an answer to %s is dropped", effect.invocation_id)
+
+    def abandon(self, live: Live) -> None:
+        """Ends the session's work without a report."""
+        tasks = list(live.tasks.values())
+        live.tasks.clear()
+        for task in tasks:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Ends all work without a report, and waits until it is gone."""
+        followers = list(self._followers)
+        for follower in followers:
+            follower.cancel()
+        await asyncio.gather(*followers, return_exceptions=True)
+
+    def _follow(self, live: Live, invocation_id: str, work: Coroutine[Any, Any, Fact]) -> None:
+        task: asyncio.Task[object] = asyncio.create_task(work)
+        live.tasks[invocation_id] = task
+        follower = asyncio.create_task(self._until_it_ends(live, invocation_id, task))
+        self._followers.add(follower)
+        follower.add_done_callback(self._followers.discard)
+
+    async def _until_it_ends(self, live: Live, invocation_id: str, task: asyncio.Task[Any]) -> None:
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            raise
+        if live.tasks.pop(invocation_id, None) is None:
+            return
+        await self._report(live, Aborted(invocation_id) if task.cancelled() else task.result())
+        self.ended.beat()
+
+    async def _ask(self, live: Live, effect: fx.AskModel) -> Fact:
+        retrying: Retrying | None = None
+        try:
+            retrying = Retrying(self._ports.models(live.agent), self._ports.clock)
+            answer = await retrying.ask(effect.request, _ignore)
+        except ModelFailed as error:
+            attempts = int(error.details.get("attempts", 1))
+            return ModelCallFailed(effect.invocation_id, error.model_code, error.message, attempts)
+        except asyncio.CancelledError:
+            return Aborted(effect.invocation_id, retrying.attempts if retrying else 0)
+        except Exception:
+            log.exception("model call %s failed", effect.invocation_id)
+            return ModelCallFailed(effect.invocation_id, "transient", "internal error; see the daemon's log", 1)
+        return ModelAnswered(effect.invocation_id, answer)
+
+    async def _run(self, live: Live, effect: fx.RunTool) -> Fact:
+        created = live.machine.session.created
+        call = ToolCall(
+            created.session_id, effect.call_id, effect.invocation_id, effect.arguments, created.cwd, created.env
+        )
+        try:
+            outcome = await self._ports.tools[effect.tool.definition["kind"]].run(effect.tool, call)
+        except Exception:
+            log.exception("tool call %s failed", effect.invocation_id)
+            outcome = ToolOutcome("tool/failed: internal error", "tool/failed")
+        return ToolEnded(effect.invocation_id, outcome)
+
+
+def _ignore(delta: Delta) -> None:
+    """Nobody is attached yet."""

@@ -1,0 +1,84 @@
+"""Where things are: the state, config and runtime folders, the daemon's socket and its address (protocol.md)."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+SOCKET_PATH_BYTES = 103
+"""The longest path of a socket that every platform binds."""
+
+Env = Mapping[str, str]
+
+
+def state_dir(env: Env) -> Path:
+    """`$ABEY_STATE_DIR`, else `$XDG_STATE_HOME/abey`, else `~/.local/state/abey`; always absolute."""
+    return _folder(env, "ABEY_STATE_DIR", "XDG_STATE_HOME", ".local/state")
+
+
+def config_dir(env: Env) -> Path:
+    """`$ABEY_CONFIG_DIR`, else `$XDG_CONFIG_HOME/abey`, else `~/.config/abey`; always absolute."""
+    return _folder(env, "ABEY_CONFIG_DIR", "XDG_CONFIG_HOME", ".config")
+
+
+def runtime_dir(env: Env, state: Path) -> Path:
+    """`$ABEY_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/abey`, else `<state>/run`; always absolute."""
+    if own := env.get("ABEY_RUNTIME_DIR"):
+        return _absolute(own, env)
+    base = env.get("XDG_RUNTIME_DIR", "")
+    return Path(base) / "abey" if os.path.isabs(base) else _absolute(state, env) / "run"
+
+
+def socket_path(state: Path, env: Env) -> Path:
+    """The socket of the daemon of `state`: one name a real state directory, short enough to be bound."""
+    name = hashlib.sha256(os.fsencode(os.path.realpath(state))).hexdigest()[:16]
+    path = runtime_dir(env, state) / name
+    return path if _binds(path) else _temporary(env, name)
+
+
+def address_path(state: Path) -> Path:
+    """The file that says where the daemon of `state` listens: the socket's path and a newline."""
+    return Path(state) / "daemon.addr"
+
+
+def read_address(state: Path) -> Path | None:
+    """Where the daemon of `state` said that it listens, or None. Whether it still does, only the socket knows."""
+    try:
+        text = os.fsdecode(address_path(state).read_bytes()).rstrip("\n")
+    except OSError:
+        return None
+    return Path(text) if os.path.isabs(text) else None
+
+
+def log_path(state: Path) -> Path:
+    """Where a daemon that nobody watches writes its log."""
+    return Path(state) / "logs" / "daemon.log"
+
+
+def _folder(env: Env, own: str, xdg: str, fallback: str) -> Path:
+    if path := env.get(own):
+        return _absolute(path, env)
+    base = env.get(xdg, "")
+    return (Path(base) if os.path.isabs(base) else _home(env) / fallback) / "abey"
+
+
+def _absolute(path: str | Path, env: Env) -> Path:
+    text = os.fspath(path)
+    if text == "~" or text.startswith("~/"):
+        return _home(env) / text[2:]
+    return Path(os.path.abspath(text))
+
+
+def _home(env: Env) -> Path:
+    return Path(env.get("HOME") or os.path.expanduser("~"))
+
+
+def _binds(path: Path) -> bool:
+    return len(os.fsencode(path)) <= SOCKET_PATH_BYTES
+
+
+def _temporary(env: Env, name: str) -> Path:
+    """A folder of ours in the temporary directory; who listens there checks that it is ours."""
+    folder = f"abey-{os.getuid()}"
+    path = Path(env.get("TMPDIR") or "/tmp") / folder / name
+    return path if path.is_absolute() and _binds(path) else Path("/tmp") / folder / name

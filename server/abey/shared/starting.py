@@ -1,0 +1,128 @@
+"""Connecting to the shared daemon, and starting it when there is none."""
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from abey.shared.owner import NotOurs, peer_uid, private_folder
+from abey.shared.places import log_path, read_address, socket_path
+
+POLL_SECONDS = 0.02
+LOG_BYTES = 4 << 20
+"""A log longer than this becomes `daemon.log.1` when the next daemon is started."""
+
+
+class Unreachable(Exception):
+    """There is no daemon to talk to; the message says why, for people."""
+
+
+class NoDaemon(Unreachable):
+    """Nothing listens, and none was to be started."""
+
+
+class DidNotStart(Unreachable):
+    """A daemon was started, and ended or did not accept in time."""
+
+
+class NotOurDaemon(Unreachable):
+    """What listens there belongs to another user, or cannot be reached by this one."""
+
+
+class _Daemon(subprocess.Popen[bytes]):
+    """A process that outlives who started it, on purpose: nothing to be warned of when its handle goes."""
+
+    def __del__(self) -> None:
+        pass
+
+
+def connect(state_dir: Path, env: Mapping[str, str], start: bool, timeout: float) -> socket.socket:
+    """A blocking socket to the daemon of `state_dir`; with `start` one is started when there is none.
+
+    `timeout` (seconds) bounds the wait for a daemon to accept. Raises NoDaemon, DidNotStart, NotOurDaemon.
+    """
+    if found := _reach(state_dir, env):
+        return found
+    if not start:
+        raise NoDaemon(f"no daemon is running for {state_dir}")
+    return _start(state_dir, env, timeout)
+
+
+def command(env: Mapping[str, str]) -> list[str]:
+    """How a daemon is started: this Python, never one found on PATH; `$ABEY_DAEMON` overrides."""
+    own = env.get("ABEY_DAEMON")
+    return shlex.split(own) if own else [sys.executable, "-P", "-m", "abey.daemon"]
+
+
+def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.socket:
+    """A connection to the daemon that won: one of ours that ends quietly found another one holding the lock."""
+    daemon: _Daemon | None = None
+    for _ in range(max(1, round(timeout / POLL_SECONDS))):
+        if found := _reach(state_dir, env):
+            return found
+        if daemon is None or daemon.poll() == 0:
+            daemon = _spawn(state_dir, env)
+        elif daemon.returncode:
+            raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_line(state_dir)}")
+        time.sleep(POLL_SECONDS)
+    raise DidNotStart(f"no daemon accepted within {timeout:g} s; see {log_path(state_dir)}")
+
+
+def _reach(state_dir: Path, env: Mapping[str, str]) -> socket.socket | None:
+    """A connection to where a daemon said it listens, else to where it would; None if neither answers."""
+    for path in dict.fromkeys((read_address(state_dir), socket_path(state_dir, env))):
+        if path is not None and (found := _knock(path)):
+            return found
+    return None
+
+
+def _knock(path: Path) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(os.fspath(path))
+        owner = peer_uid(connection)
+    except (FileNotFoundError, NotADirectoryError, ConnectionError):
+        connection.close()
+        return None
+    except OSError as error:
+        connection.close()
+        raise NotOurDaemon(f"{path} cannot be reached: {error.strerror or error}") from error
+    if owner != os.getuid():
+        connection.close()
+        raise NotOurDaemon(f"what listens at {path} belongs to user {owner}")
+    return connection
+
+
+def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
+    """A daemon with a process session of its own, cwd `/`, null stdin, its log as output, nothing inherited."""
+    log = log_path(state_dir)
+    try:
+        private_folder(state_dir)
+        private_folder(log.parent)
+        _rotate(log)
+        with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as output:
+            return _Daemon(
+                command(env),
+                cwd="/",
+                env={**env, "ABEY_STATE_DIR": os.fspath(state_dir)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+    except (OSError, NotOurs) as error:
+        raise DidNotStart(f"the daemon cannot be started: {error}") from error
+
+
+def _rotate(log: Path) -> None:
+    if log.exists() and log.stat().st_size > LOG_BYTES:
+        log.replace(log.with_name(f"{log.name}.1"))
+
+
+def _last_line(state_dir: Path) -> str:
+    lines = log_path(state_dir).read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "its log is empty"

@@ -1,0 +1,140 @@
+"""`complete`, `approve`, `deny`: what is sent, and when a late answer is still the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.fake_daemon import HASH, TOKEN, FakeDaemon, completion, pending, tool_item, transcript
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        (("--text", "sunny"), {"kind": "result", "content": "sunny"}),
+        (("--text", ""), {"kind": "result", "content": ""}),
+        (("--data", '{"b": 1, "a": null}'), {"kind": "result", "content": {"b": 1, "a": None}}),
+        (("--data", "null"), {"kind": "result", "content": None}),
+        (("--error", "no network"), {"kind": "error", "message": "no network"}),
+    ],
+)
+def test_a_result_is_what_the_option_says(abey, daemon: FakeDaemon, options, outcome) -> None:
+    daemon.on["agents/complete"] = completion(outcome["kind"])
+    ran = abey("session", "complete", TOKEN, *options, "--resume")
+    assert ran == (0, "State: UserTurn (ready for LLM)\n", f"{outcome['kind']} by ann\n")
+    assert daemon.asked == [("agents/complete", {"token": TOKEN, "outcome": outcome, "resume": True})]
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ('"sunny"', '"sunny"'),
+        ("sunny\n\n", "sunny\n"),
+        ("42", "42"),
+        ('{"a": 1}', '{"a": 1}'),
+        ('{"type": "html"}', '{"type": "html"}'),
+        ('{"type": "json", "content": NaN}', '{"type": "json", "content": NaN}'),
+        ('{"type": "json", "content": [1]}\n', {"type": "json", "content": [1]}),
+        ('{"type": "text", "content": "x"}', {"type": "text", "content": "x"}),
+    ],
+)
+def test_a_file_is_text_unless_it_is_an_object_with_a_known_type(abey, daemon: FakeDaemon, work, text, content) -> None:
+    (work / "result").write_text(text)
+    daemon.on["agents/complete"] = completion("result")
+    assert abey("session", "complete", TOKEN, "result").code == 0
+    assert abey("session", "complete", TOKEN, "-", typed=text).code == 0
+    sent = [params["outcome"]["content"] for params in daemon.params("agents/complete")]
+    assert sent == [content, content]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [((), 2), (("f", "--text", "x"), 2), (("--data", "{"), 2), (("--data", "NaN"), 2), (("absent",), 1)],
+)
+def test_without_one_result_nothing_is_sent(abey, daemon: FakeDaemon, options, code) -> None:
+    assert abey("session", "complete", TOKEN, *options).code == code
+    assert daemon.asked == []
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "recorded", "code"),
+    [
+        (("complete", TOKEN, "--text", "sunny"), {"kind": "result"}, {"output": "sunny"}, 0),
+        (
+            ("complete", TOKEN, "--text", "sunny"),
+            {"kind": "result"},
+            {"output": {"type": "text", "content": "sunny"}},
+            0,
+        ),
+        (("complete", TOKEN, "--text", "rain"), {"kind": "result"}, {"output": "sunny"}, 5),
+        (("complete", TOKEN, "--text", "sunny"), {"kind": "deny"}, {}, 5),
+        (("complete", TOKEN, "--error", "e"), {"kind": "error", "message": "e"}, {}, 0),
+        (("deny", TOKEN, "no"), {"kind": "deny", "message": "no"}, {}, 0),
+        (("deny", TOKEN), {"kind": "deny", "message": "no"}, {}, 5),
+        (("deny", TOKEN), {"kind": "cancelled"}, {}, 5),
+        (("approve", TOKEN), {"kind": "approve"}, {"arguments": {"x": 1}}, 0),
+        (("approve", TOKEN), {"kind": "approve"}, {"arguments": {"x": 1}, "effectiveArguments": {"x": 2}}, 5),
+    ],
+)
+def test_a_late_answer_is_a_conflict_unless_it_is_the_same(
+    abey, daemon: FakeDaemon, options, first, recorded, code
+) -> None:
+    daemon.on["agents/pending"] = {"items": []}
+    daemon.on["agents/complete"] = completion(applied=False, **first)
+    daemon.on["agents/transcript"] = transcript(
+        tool_item("other", "completed", output="rain"), tool_item("sh", "completed", token=TOKEN, **recorded)
+    )
+    ran = abey("session", *options)
+    assert (ran.code, ran.err) == (code, f"already answered: {first['kind']} by ann\n")
+
+
+def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [pending(token="7" * 32), pending()]}
+    daemon.on["agents/complete"] = completion("approve")
+    ran = abey("session", "approve", TOKEN)
+    assert (ran.code, ran.out) == (0, "State: UserTurn (ready for LLM)\n")
+    assert ran.err == (
+        f"tool: bash_command\ntoken: {TOKEN}\nsession: {pending()['sessionId']}\ncwd: /w\n"
+        f'arguments:\n  {{\n    "command": "date"\n  }}\nreason: approval required\nhash: {HASH}\napprove by ann\n'
+    )
+    sent = {"token": TOKEN, "outcome": {"kind": "approve"}, "argumentsHash": HASH}
+    assert daemon.params("agents/complete") == [sent]
+
+
+def test_approve_with_a_hash_leaves_the_check_to_the_daemon(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [pending()]}
+    daemon.on["agents/complete"] = completion("approve")
+    abey("session", "approve", TOKEN, "--hash", "b" * 64)
+    assert daemon.params("agents/complete")[0]["argumentsHash"] == "b" * 64
+
+
+def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: FakeDaemon, work, monkeypatch) -> None:
+    daemon.on["agents/pending"] = {"items": [pending()]}
+    daemon.on["agents/complete"] = completion("approve")
+    (work / "edited.json").write_text('{"command": "echo hi"}')
+    monkeypatch.setenv("VISUAL", "sed -i s/date/cal/")
+    abey("session", "approve", TOKEN, "--arguments", "edited.json")
+    abey("session", "approve", TOKEN, "--edit")
+    monkeypatch.setenv("VISUAL", "true")
+    abey("session", "approve", TOKEN, "--edit")
+    assert [(sent["outcome"], sent["argumentsHash"]) for sent in daemon.params("agents/complete")] == [
+        ({"kind": "approve", "arguments": {"command": "echo hi"}}, HASH),
+        ({"kind": "approve", "arguments": {"command": "cal"}}, HASH),
+        ({"kind": "approve"}, HASH),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "editor"),
+    [(("--edit",), "false"), (("--edit",), "sed -i d"), (("--arguments", "list.json"), ""), (("--edit",), "./absent")],
+)
+def test_nothing_is_approved_where_the_edit_fails(abey, daemon: FakeDaemon, work: Path, monkeypatch, options, editor):
+    daemon.on["agents/pending"] = {"items": [pending()]}
+    (work / "list.json").write_text("[1]")
+    monkeypatch.setenv("VISUAL", editor)
+    assert abey("session", "approve", TOKEN, *options).code == 1
+    assert daemon.params("agents/complete") == []
+
+
+def test_a_completion_is_json_as_it_came(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/complete"] = completion("result")
+    assert json.loads(abey("session", "complete", TOKEN, "--text", "x", "--json").out) == completion("result")

@@ -1,0 +1,233 @@
+"""`run`, `resume` and `wait`: to the answer, or to where somebody must decide."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from support.fake_daemon import (
+    AT,
+    HASH,
+    SESSION_ID,
+    TOKEN,
+    FakeDaemon,
+    Refusal,
+    answered,
+    completion,
+    ended,
+    pending,
+    session,
+    tool_item,
+    transcript,
+    waiting,
+)
+
+YIELDED = (
+    "State: PartialUserTurn\n  completed: 0\n  deferred:  1\n  ready:     0\n"
+    f"  token: {TOKEN} (bash_command) approval required\n"
+)
+
+
+def result(outcome: str, found: object) -> dict[str, object]:
+    return {"outcome": outcome, "steps": 1, "session": found}
+
+
+@pytest.fixture
+def ready(daemon: FakeDaemon) -> FakeDaemon:
+    """A daemon that starts any agent, and shows one deferred call as the last batch."""
+    daemon.on["agents/start"] = session()
+    daemon.on["agents/list"] = {"items": [], "untrusted": []}
+    daemon.on["agents/transcript"] = transcript(tool_item("bash_command", "deferred"))
+    return daemon
+
+
+def test_run_prints_the_final_text_alone(abey, ready: FakeDaemon) -> None:
+    ready.on["agents/run"] = result("completed", answered())
+    ran = abey("run", "--agent", "a", "-p", "x", "--max-steps", "3")
+    assert ran == (0, "all done\n", f"session-id: {SESSION_ID}\n")
+    assert ready.params("agents/run") == [{"sessionId": SESSION_ID, "until": "yield", "maxSteps": 3}]
+
+
+def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: FakeDaemon) -> None:
+    ready.on["agents/run"] = result("waiting", waiting())
+    assert abey("run", "--agent", "a", "-p", "x", "-q") == (3, YIELDED, "")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "found", "code"),
+    [
+        ("completed", answered(), 0),
+        ("completed", ended("cancelled"), 7),
+        ("completed", ended("failed"), 7),
+        ("completed", ended("tripped"), 7),
+        ("completed", ended("limit"), 7),
+        ("cancelled", ended("cancelled"), 7),
+        ("cancelled", session(state="stopped"), 7),
+        ("waiting", waiting(), 3),
+        ("paused", session(paused={"at": AT}), 3),
+        ("limit", session(), 3),
+    ],
+)
+def test_the_exit_code_says_how_it_ended(abey, ready: FakeDaemon, outcome, found, code) -> None:
+    ready.on["agents/resume"] = result(outcome, found)
+    assert abey("session", "resume", SESSION_ID).code == code
+
+
+def test_a_turn_without_an_answer_is_told_on_stderr(abey, ready: FakeDaemon) -> None:
+    ready.on["agents/resume"] = result("completed", ended("cancelled"))
+    assert abey("session", "resume", SESSION_ID) == (7, "", "State: LlmTurn (cancelled)\n")
+
+
+def test_json_is_the_result_of_the_run(abey, ready: FakeDaemon) -> None:
+    ready.on["agents/run"] = result("completed", answered())
+    assert json.loads(abey("run", "--agent", "a", "-p", "x", "--json").out) == result("completed", answered())
+
+
+def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: FakeDaemon) -> None:
+    ready.on["agents/send"] = {"inputId": "i", "position": 0, "session": session()}
+    ready.on["agents/run"] = result("completed", answered())
+    abey("run", "--session", SESSION_ID, "-p", "and Rome?")
+    abey("run", "--session", SESSION_ID, "--until", "turn")
+    assert ready.asked == [
+        ("agents/send", {"sessionId": SESSION_ID, "prompt": "and Rome?"}),
+        ("agents/run", {"sessionId": SESSION_ID, "until": "yield"}),
+        ("agents/run", {"sessionId": SESSION_ID, "until": "turn"}),
+    ]
+
+
+def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: FakeDaemon) -> None:
+    said = "abey: --agent-file is for a new session, not with --session\n"
+    assert abey("run", "--session", SESSION_ID, "--agent-file", "a.json") == (2, "", said)
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ('{"executionMode": "synchronous"}', True),
+        ('// {"x": 1}\n{"slug": "http://a", /* b */ "executionMode": "Synchronous",}', True),
+        ('{"executionMode": "asynchronous"}', False),
+        ('{"slug": "synchronous"}', False),
+        ("[", False),
+    ],
+)
+def test_run_is_synchronous_where_the_agent_file_says_so(abey, ready: FakeDaemon, work: Path, text, asks) -> None:
+    (work / "a.json").write_text(text)
+    found = {"slug": "a", "path": str(work / "a.json"), "state": "ok", "diagnostics": []}
+    ready.on["agents/list"] = {"items": [found], "untrusted": []}
+    ready.on["agents/run"] = result("completed", answered())
+    abey("run", "--agent-file", "a.json", "-p", "x")
+    abey("run", "--agent", "a", "-p", "x")
+    assert ["synchronous" in params for params in ready.params("agents/run")] == [asks, asks]
+
+
+class Approvals:
+    """A session that yields with one call until it is answered, then answers."""
+
+    def __init__(self, daemon: FakeDaemon) -> None:
+        self.open = True
+        daemon.on["agents/resume"] = daemon.on["agents/run"] = self.run
+        daemon.on["agents/complete"] = self.complete
+
+    def run(self, _params: object) -> object:
+        return result("waiting", waiting()) if self.open else result("completed", answered())
+
+    def complete(self, params: dict[str, dict[str, str]]) -> object:
+        self.open = False
+        return completion(params["outcome"]["kind"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "outcome", "code", "out"),
+    [
+        ("a\n", {"kind": "approve"}, 0, "all done\n"),
+        ("\ny\nyes\nAPPROVE\n", {"kind": "approve"}, 0, "all done\n"),
+        ("d\n", {"kind": "deny"}, 0, "all done\n"),
+        ("e\n", {"kind": "approve", "arguments": {"command": "cal"}}, 0, "all done\n"),
+        ("l\n", None, 3, YIELDED),
+        ("\n", None, 3, YIELDED),
+        ("", None, 3, YIELDED),
+    ],
+)
+def test_at_a_terminal_approvals_are_asked_and_nothing_is_the_default(
+    abey, ready: FakeDaemon, monkeypatch, typed, outcome, code, out
+) -> None:
+    Approvals(ready)
+    monkeypatch.setenv("VISUAL", "sed -i s/date/cal/")
+    ran = abey("session", "resume", SESSION_ID, typed=typed, terminal=True)
+    assert (ran.code, ran.out) == (code, out)
+    assert [sent["outcome"] for sent in ready.params("agents/complete")] == ([outcome] if outcome else [])
+    assert f"hash: {HASH}\n" in ran.err
+
+
+def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: FakeDaemon) -> None:
+    answers = iter([waiting(pending(), pending(token="7" * 32)), waiting()])
+    ready.on["agents/resume"] = ready.on["agents/run"] = lambda _params: result("waiting", next(answers))
+    ready.on["agents/complete"] = completion("approve")
+    ran = abey("session", "resume", SESSION_ID, typed="l\na\n", terminal=True)
+    assert (ran.code, ran.out, ran.err.count("[l]ater?")) == (3, YIELDED, 2)
+
+
+def test_a_refused_approval_is_asked_again(abey, ready: FakeDaemon) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(-31014, "the policy does not let it run", kind="permission/denied")
+
+    ready.on["agents/resume"] = result("waiting", waiting())
+    ready.on["agents/complete"] = refuse
+    ran = abey("session", "resume", SESSION_ID, typed="a\nl\n", terminal=True)
+    assert (ran.code, ran.err.count("[l]ater?"), "the policy does not let it run" in ran.err) == (3, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "ci", "terminal"), [(("--no-input",), "", True), ((), "true", True), ((), "", False)]
+)
+def test_nobody_is_asked_where_nobody_is(abey, ready: FakeDaemon, options, ci, terminal) -> None:
+    Approvals(ready)
+    ran = abey("session", "resume", SESSION_ID, *options, typed="a\n", terminal=terminal, ci=ci)
+    assert (ran.code, ran.out, ready.params("agents/complete")) == (3, YIELDED, [])
+
+
+class Followed:
+    """A session whose next look shows the next state, with an event for every change."""
+
+    def __init__(self, daemon: FakeDaemon, *states: object) -> None:
+        self.states = list(states)
+        daemon.on["agents/get"] = lambda _params: {"session": self.states[0]}
+        daemon.on["agents/events"] = self.events
+
+    def events(self, params: dict[str, int]) -> object:
+        if "waitMs" in params:
+            self.states.pop(0)
+            return {"events": [], "nextSeq": params["after"] + 2, "hasMore": False, "status": "ok"}
+        return {"events": [], "nextSeq": 5, "hasMore": False, "status": "expired"}
+
+
+@pytest.mark.parametrize(
+    ("options", "states", "code", "out"),
+    [
+        ((), [answered()], 0, "all done\n"),
+        ((), [session(), session(activity="model"), answered()], 0, "all done\n"),
+        ((), [session(activity="tools"), waiting(pending(kind="running")), waiting()], 3, YIELDED),
+        ((), [session(paused={"at": AT})], 3, None),
+        (("--until", "turn"), [waiting(), session(paused={"at": AT}), answered()], 0, "all done\n"),
+        ((), [ended("cancelled")], 7, ""),
+        ((), [session(state="stopped")], 7, "State: Stopped\n"),
+    ],
+)
+def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: FakeDaemon, options, states, code, out) -> None:
+    Followed(ready, *states)
+    ran = abey("session", "wait", SESSION_ID, *options)
+    assert ran.code == code
+    assert out is None or ran.out == out
+    assert {method for method, _ in ready.asked} <= {"agents/get", "agents/events", "agents/transcript"}
+    after = [params["after"] for params in ready.params("agents/events")[1:]]
+    assert after == [4 + n for n in range(len(states) - 1)]
+
+
+def test_a_timeout_ends_the_wait_and_takes_the_question_back(abey, daemon: FakeDaemon) -> None:
+    over = threading.Event()
+    daemon.on["agents/resume"] = lambda _params: over.wait(10)
+    ran = abey("session", "resume", SESSION_ID, "--timeout", "0.05", "--json")
+    over.set()
+    message = "no answer within --timeout; what was asked for goes on"
+    error = {"code": 0, "message": message, "data": {"kind": "timeout"}}
+    assert (ran.code, json.loads(ran.out)) == (8, {"error": error})

@@ -1,0 +1,250 @@
+"""`abey session`: what is asked of the daemon, what is printed, and the exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.fake_daemon import (
+    AT,
+    SESSION_ID,
+    TOKEN,
+    FakeDaemon,
+    Refusal,
+    answered,
+    ended,
+    pending,
+    session,
+    tool_item,
+    transcript,
+    waiting,
+)
+
+LISTING = {"slug": "a", "path": "/a.json", "description": "", "state": "ok", "envNames": [], "diagnostics": []}
+
+
+def test_start_prints_the_id_and_the_state(abey, daemon: FakeDaemon, work: Path) -> None:
+    daemon.on["agents/start"] = session()
+    ran = abey("session", "start", "--agent-file", "my.json", "-p", "Research", "--title", "T", "--id", "mine")
+    assert ran == (0, f"session-id: {SESSION_ID}\nState: UserTurn (ready for LLM)\n", "")
+    assert daemon.asked == [
+        (
+            "agents/start",
+            {
+                "agentFile": str(work / "my.json"),
+                "prompt": "Research",
+                "cwd": str(work),
+                "sessionId": "mine",
+                "title": "T",
+                "run": "none",
+            },
+        )
+    ]
+
+
+def test_start_quietly_prints_the_id_alone(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/start"] = session()
+    assert abey("session", "start", "--agent", "a", "-p", "x", "-q") == (0, f"{SESSION_ID}\n", "")
+
+
+def test_start_without_a_prompt_is_an_empty_session(abey, daemon: FakeDaemon) -> None:
+    empty = {name: value for name, value in session(state="completed").items() if name != "turn"}
+    daemon.on["agents/start"] = empty
+    ran = abey("session", "start", "--agent", "a")
+    assert ran == (0, f"session-id: {SESSION_ID}\nState: empty session\n", "")
+
+
+def test_start_with_a_step_prints_the_calls_of_the_answer(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/start"] = session(state="llmTurn")
+    daemon.on["agents/transcript"] = transcript(tool_item("bash_command", "undecided"))
+    ran = abey("session", "start", "--agent", "a", "-p", "x", "--step")
+    assert ran == (0, f"session-id: {SESSION_ID}\nState: LlmTurn\n  tool call: bash_command\n", "")
+    assert daemon.params("agents/start")[0]["run"] == "step"
+
+
+def test_a_step_whose_model_call_failed_names_the_session(abey, daemon: FakeDaemon) -> None:
+    def fails(_params: object) -> object:
+        raise Refusal(-31017, "no key for openai", kind="model/auth", sessionId=SESSION_ID, session=session())
+
+    daemon.on["agents/start"] = daemon.on["agents/step"] = fails
+    said = (1, f"session-id: {SESSION_ID}\n", "abey: no key for openai (model/auth)\n")
+    assert abey("session", "start", "--agent", "a", "-p", "x", "--step") == said
+    assert abey("session", "step", SESSION_ID) == said
+
+
+def test_step_prints_where_the_session_is(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/step"] = {"outcome": "advanced", "session": waiting()}
+    daemon.on["agents/transcript"] = transcript(
+        tool_item("bump", "completed"), tool_item("bash_command", "deferred", token=TOKEN)
+    )
+    assert abey("session", "step", SESSION_ID) == (
+        0,
+        "State: PartialUserTurn\n  completed: 1\n  deferred:  1\n  ready:     0\n"
+        f"  token: {TOKEN} (bash_command) approval required\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "found", "code"),
+    [
+        ("advanced", session(), 0),
+        ("completed", answered(), 0),
+        ("completed", ended("failed"), 7),
+        ("completed", ended("limit"), 7),
+        ("waiting", session(), 3),
+    ],
+)
+def test_the_exit_code_of_a_step_says_what_it_came_to(abey, daemon: FakeDaemon, outcome, found, code) -> None:
+    daemon.on["agents/step"] = {"outcome": outcome, "session": found}
+    assert abey("session", "step", SESSION_ID).code == code
+
+
+def test_the_last_step_prints_the_final_text(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/step"] = {"outcome": "completed", "session": answered("all\ndone")}
+    assert abey("session", "step", SESSION_ID).out == "State: LlmTurn (completed)\nall\ndone\n"
+
+
+def test_with_json_the_result_is_printed_as_it_is(abey, daemon: FakeDaemon) -> None:
+    result = {"outcome": "waiting", "session": waiting(pending(arguments={"b": 1.0, "a": "\u202e"}))}
+    daemon.on["agents/step"] = result
+    ran = abey("session", "step", SESSION_ID, "--json", "--if-revision", "7")
+    assert (ran.code, json.loads(ran.out), ran.out.isascii(), ran.err) == (3, result, True, "")
+    assert daemon.asked == [("agents/step", {"sessionId": SESSION_ID, "ifRevision": 7})]
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "code"),
+    [
+        ("session/unknown", -31001, 4),
+        ("token/unknown", -31005, 4),
+        ("agent/unknown", -31009, 4),
+        ("session/busy", -31002, 5),
+        ("revision/conflict", -31003, 5),
+        ("arguments/mismatch", -31006, 5),
+        ("session/stopped", -31018, 5),
+        ("daemon/gone", -31021, 6),
+        ("model/auth", -31017, 1),
+        ("state/invalid", -31008, 1),
+        ("daemon/draining", -31016, 1),
+    ],
+)
+def test_every_kind_of_error_has_its_exit_code(abey, daemon: FakeDaemon, kind, number, code) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(number, "no \x1b", kind=kind, retryable=False)
+
+    daemon.on["agents/get"] = refuse
+    assert abey("session", "show", SESSION_ID) == (code, "", f"abey: no \\x1b ({kind})\n")
+    error = {"code": number, "message": "no \x1b", "data": {"kind": kind, "retryable": False}}
+    ran = abey("session", "show", SESSION_ID, "--json")
+    assert (ran.code, json.loads(ran.out), ran.err) == (code, {"error": error}, "")
+
+
+def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: FakeDaemon) -> None:
+    assert abey("session", "show", SESSION_ID) == (1, "", "abey: no method agents/get\n")
+
+
+def test_without_a_daemon_a_command_that_starts_none_is_exit_6(abey, tmp_path: Path) -> None:
+    message = f"no daemon is running for {tmp_path / 'state'}"
+    assert abey("session", "list") == (6, "", f"abey: {message}\n")
+    error = {"code": 0, "message": message, "data": {"kind": "daemon/unreachable"}}
+    assert json.loads(abey("session", "list", "--json").out) == {"error": error}
+
+
+def test_a_daemon_of_another_protocol_is_refused(abey, daemon: FakeDaemon) -> None:
+    daemon.agents = {"protocolVersion": "2.1"}
+    said = "abey: the daemon speaks protocol 2.1, this client 1 (protocol/unsupported)\n"
+    assert abey("session", "list") == (1, "", said)
+
+
+def test_the_handshake_says_who_we_are_and_gives_the_environment(abey, daemon: FakeDaemon, monkeypatch) -> None:
+    monkeypatch.setenv("A_KEY", "canary")
+    daemon.on["agents/get"] = {"session": session()}
+    abey("session", "show", SESSION_ID)
+    [params] = daemon.initialized
+    agents = params["capabilities"]["experimental"]["agents"]
+    assert agents.pop("clientId").startswith("cli-")
+    assert agents == {
+        "protocolVersions": ["1.0"],
+        "name": "abey",
+        "kind": "cli",
+        "ui": {"approvals": True, "editArguments": True, "diffs": False},
+    }
+    assert params["initializationOptions"]["env"]["A_KEY"] == "canary"
+
+
+def test_pending_lists_what_waits_and_quietly_the_tokens_alone(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [pending()]}
+    assert abey("session", "pending").out == (
+        f"token: {TOKEN} (bash_command) approval required\n"
+        f"  session: {SESSION_ID}\n"
+        "  kind: approval\n"
+        '  arguments: {"command": "date"}\n'
+    )
+    assert abey("session", "pending", SESSION_ID, "-q").out == f"{TOKEN}\n"
+    assert daemon.params("agents/pending") == [{"limit": 1000}, {"sessionId": SESSION_ID, "limit": 1000}]
+
+
+def test_pending_gathers_every_page(abey, daemon: FakeDaemon) -> None:
+    first, second = pending(), pending(token="7" * 32)
+    pages = {None: {"items": [first], "nextCursor": "c"}, "c": {"items": [second]}}
+    daemon.on["agents/pending"] = lambda params: pages[params.get("cursor")]
+    assert json.loads(abey("session", "pending", "--json").out) == {"items": [first, second]}
+
+
+def test_nothing_pending_is_said_to_people_only(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": []}
+    assert abey("session", "pending") == (0, "", "no call waits for anybody\n")
+
+
+def test_pause_says_why_and_shows_it(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/pause"] = session(paused={"reason": "lunch", "at": AT})
+    ran = abey("session", "pause", SESSION_ID, "--reason", "lunch")
+    assert ran == (0, "State: UserTurn (ready for LLM)\n  paused: lunch\n", "")
+    assert daemon.asked == [("agents/pause", {"sessionId": SESSION_ID, "reason": "lunch"})]
+
+
+@pytest.mark.parametrize(
+    ("option", "delivery", "position", "line"),
+    [
+        ((), "turn", 0, "input-id: i1\n"),
+        (("--queue",), "queue", 2, "input-id: i1, 2 in the queue\n"),
+        (("--interrupt",), "interrupt", 1, "input-id: i1, 1 in the queue\n"),
+    ],
+)
+def test_send_delivers_as_it_is_told(abey, daemon: FakeDaemon, option, delivery, position, line) -> None:
+    daemon.on["agents/send"] = {"inputId": "i1", "position": position, "session": session()}
+    ran = abey("session", "send", SESSION_ID, "-", *option, typed="and Rome\n")
+    assert ran == (0, f"{line}State: UserTurn (ready for LLM)\n", "")
+    assert daemon.asked == [("agents/send", {"sessionId": SESSION_ID, "prompt": "and Rome", "delivery": delivery})]
+
+
+def test_cancel_of_nothing_is_exit_0_and_says_so(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/cancel"] = {"applied": False, "session": ended("cancelled")}
+    said = (0, "State: LlmTurn (cancelled)\n", "no turn is running: nothing was cancelled\n")
+    assert abey("session", "cancel", SESSION_ID) == said
+
+
+def test_stop_wants_a_yes(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/stop"] = {"applied": True, "session": session(state="stopped")}
+    assert abey("session", "stop", SESSION_ID) == (2, "", "abey: stopping ends a session for good; say --yes\n")
+    unsure = abey("session", "stop", SESSION_ID, typed="\n", terminal=True)
+    assert (unsure.code, unsure.out, daemon.asked) == (1, "", [])
+    assert abey("session", "stop", SESSION_ID, "--yes") == (0, "State: Stopped\n", "")
+
+
+def test_list_names_damaged_sessions_on_stderr(abey, daemon: FakeDaemon) -> None:
+    damage = {"sessionId": "x", "reason": "a record is cut", "offset": 12}
+    daemon.on["agents/sessions"] = {"items": [session()], "damaged": [damage]}
+    assert abey("session", "list") == (
+        0,
+        f"{SESSION_ID}  userTurn  a  Research  /w\n",
+        "abey: session x is damaged: a record is cut\n",
+    )
+    assert json.loads(abey("session", "list", "--json").out) == {"items": [session()], "damaged": [damage]}
+
+
+def test_show_never_runs_anything(abey, daemon: FakeDaemon) -> None:
+    daemon.on["agents/get"] = {"session": answered()}
+    ran = abey("session", "show", SESSION_ID)
+    assert (ran.code, ran.out.splitlines()[-2:]) == (0, ["State: LlmTurn (completed)", "all done"])
+    assert daemon.asked == [("agents/get", {"sessionId": SESSION_ID})]

@@ -1,0 +1,179 @@
+"""Arbitrary events, legal or not, with crashes in between: the invariants hold after each."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.world import CLIENT, World, agent, answer, text_parts, tool, TOOLS
+
+from abey.core import events as e
+from abey.core.completing import LEGAL, pending_kind
+from abey.core.conversation import ToolOutcome
+from abey.core.effects import AskModel, RunTool
+from abey.core.hashes import shown_hash
+from abey.core.session import AnswerEntry
+from abey.protocol import outcomes as o
+from abey.protocol.transcript import Question
+
+NAMES = [one.name for one in TOOLS] + ["gone"]
+RUNS = [e.STEP, e.UNTIL_YIELD, e.UNTIL_TURN, e.THIS_TURN, e.Run(max_steps=2), e.Run(synchronous=True)]
+ARGUMENTS = st.sampled_from(["{}", '{"x":"1"}', '{"x":1}', "not json", "[]", "", '{"x":"\\ud83d"}'])
+IDS = st.sampled_from(["c1", "c2", "c3", "c4", "c5", "c6", ""])
+ASKED = st.tuples(IDS, st.sampled_from(NAMES), ARGUMENTS)
+CALLS = st.one_of(
+    st.lists(ASKED, max_size=4),
+    st.lists(
+        st.tuples(IDS, st.sampled_from(NAMES[:-1]), st.just("{}")), min_size=1, max_size=4, unique_by=lambda c: c[0]
+    ),
+)
+LEGAL_OUTCOMES = [
+    o.Approve(),
+    o.Approve(arguments={"x": "edited"}),
+    o.Approve(arguments={"x": 3}),
+    o.DenyCall(message="no"),
+    o.Result(content={"b": 1, "a": None}),
+    o.Error(message="bad"),
+    o.Answer(value=True),
+    o.CancelCall(),
+    o.Rerun(),
+]
+OUTCOMES = st.sampled_from(LEGAL_OUTCOMES)
+ACTIONS = st.one_of(
+    st.tuples(st.just("go"), CALLS),
+    st.tuples(st.just("go"), CALLS),
+    st.tuples(st.just("go"), CALLS),
+    st.tuples(st.just("drive"), st.sampled_from(RUNS), st.booleans()),
+    st.tuples(st.just("send"), st.sampled_from(["turn", "queue", "interrupt"]), st.sampled_from([None, *RUNS])),
+    st.tuples(st.just("model"), CALLS),
+    st.tuples(st.just("model"), CALLS),
+    st.tuples(st.just("model-fails"), st.sampled_from(["auth", "transient", "content-policy"])),
+    st.tuples(st.just("tool"), st.integers(0, 5), st.booleans()),
+    st.tuples(st.just("tool"), st.integers(0, 5), st.booleans()),
+    st.tuples(st.just("complete"), st.integers(0, 19), OUTCOMES, st.booleans(), st.booleans()),
+    st.tuples(st.just("complete"), st.integers(0, 19), OUTCOMES, st.booleans(), st.booleans()),
+    st.tuples(st.just("question"), st.integers(0, 5)),
+    st.tuples(st.just("cancel")),
+    st.tuples(st.just("stop"), st.integers(0, 9)),
+    st.tuples(st.just("pause")),
+    st.tuples(st.just("aborted"), st.integers(0, 5)),
+    st.tuples(st.just("grace")),
+    st.tuples(st.just("late"), st.integers(0, 30)),
+    st.tuples(st.just("time"), st.sampled_from([1000, 61_000])),
+    st.tuples(st.just("crash")),
+    st.tuples(st.just("crash")),
+    st.tuples(st.just("reload"), st.booleans()),
+    st.tuples(st.just("drain"), st.booleans()),
+)
+
+
+def play(world: World, action: Any, seen: list[str]) -> None:
+    match action:
+        case ("go", calls):
+            go(world, calls, seen)
+        case ("drive", run, resume):
+            world.try_send(e.Drive(run, CLIENT, resume=resume))
+        case ("send", delivery, run):
+            world.try_send(e.Send(e.NewInput(text_parts("more"), delivery=delivery), run, CLIENT))
+        case ("model", calls) if any(isinstance(one, AskModel) for one in world.effects):
+            world.model_says(answer(*calls, text="" if calls else "done"))
+        case ("model-fails", code) if any(isinstance(one, AskModel) for one in world.effects):
+            world.send(e.ModelCallFailed(world.take(AskModel).invocation_id, code, "it failed", 3))
+        case ("tool", index, fails) if running(world):
+            effect = running(world)[index % len(running(world))]
+            world.effects.remove(effect)
+            seen.append(effect.invocation_id)
+            world.send(e.ToolEnded(effect.invocation_id, ToolOutcome("out", "tool/failed" if fails else None)))
+        case ("complete", index, outcome, right, resume):
+            complete(world, index, outcome, right, resume)
+        case ("question", index) if running(world):
+            effect = running(world)[index % len(running(world))]
+            world.try_send(e.ToolAsked(effect.invocation_id, Question(kind="approval", prompt="sure?")))
+        case ("aborted", index) if world.machine is not None and world.machine.work.closing and world.machine.work.live:
+            live = world.machine.work.live
+            world.send(e.Aborted(live[index % len(live)].invocation_id, 1))
+        case _:
+            play_rest(world, action, seen)
+
+
+def go(world: World, calls: Any, seen: list[str]) -> None:
+    """Whatever comes next by itself, so that stories get far."""
+    if any(isinstance(one, AskModel) for one in world.effects):
+        world.model_says(answer(*calls, text="" if calls else "done"))
+    elif running(world):
+        play(world, ("tool", 0, False), seen)
+    elif world.session.state == "completed":
+        world.try_send(e.Send(e.NewInput(text_parts("next")), None, CLIENT))
+    else:
+        world.try_send(e.Drive(e.STEP, CLIENT))
+
+
+def play_rest(world: World, action: Any, seen: list[str]) -> None:
+    match action:
+        case ("cancel",):
+            world.try_send(e.Cancel(None, "enough", CLIENT))
+        case ("stop", 0):
+            world.try_send(e.Stop("over", CLIENT))
+        case ("pause",):
+            world.try_send(e.Pause("hold", CLIENT))
+        case ("grace",) if world.machine is not None:
+            world.send(e.GraceOver(world.machine.work.generation))
+        case ("late", index) if seen:
+            before = world.machine
+            world.send(e.ToolEnded(seen[index % len(seen)], ToolOutcome("late")))
+            assert world.machine == before
+        case ("time", millis):
+            world.millis += millis
+            world.send(e.TimePassed())
+        case ("crash",):
+            world.crash()
+        case ("reload", changed):
+            world.agent = agent((tool("run", idempotent=True), *TOOLS[1:]) if changed else TOOLS)
+        case ("drain", draining):
+            world.draining = draining
+        case _:
+            pass
+
+
+def running(world: World) -> list[RunTool]:
+    live = {one.invocation_id for one in world.machine.work.live} if world.machine else set()
+    return [one for one in world.effects if isinstance(one, RunTool) and one.invocation_id in live]
+
+
+def complete(world: World, index: int, outcome: Any, right: bool, resume: bool) -> None:
+    answers = [entry for turn in world.session.turns for entry in turn.entries if isinstance(entry, AnswerEntry)]
+    calls = [call for one in answers for call in one.calls if call.verdict is not None]
+    if not calls:
+        return
+    waiting = [call for call in calls if pending_kind(call)] or calls
+    call = waiting[index % len(waiting)]
+    kind = pending_kind(call)
+    if kind and index % 2:
+        legal = [one for one in LEGAL_OUTCOMES if one.kind in LEGAL[kind]]
+        outcome = legal[index % len(legal)]
+    shown = shown_hash(world.session, call) if right else "0" * 64
+    world.try_send(e.Complete(call.verdict.token, outcome, shown, CLIENT, resume=resume))
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=10, max_size=50), st.sampled_from([None, *RUNS]))
+def test_the_invariants_hold_after_every_event_crash_and_replay(actions: list[Any], first: e.Run | None) -> None:
+    world = World()
+    world.start("hello", first)
+    seen: list[str] = []
+    for action in actions:
+        play(world, action, seen)
+    world.crash()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=5, max_size=30), st.data())
+def test_every_prefix_of_a_journal_loads_and_can_go_on(actions: list[Any], data: Any) -> None:
+    world = World()
+    world.start("hello", e.UNTIL_YIELD)
+    seen: list[str] = []
+    for action in actions:
+        play(world, action, seen)
+    cut = data.draw(st.sampled_from(world.units))
+    world.records = world.records[:cut]
+    world.crash()
+    world.try_send(e.Drive(e.UNTIL_YIELD, CLIENT, resume=True))

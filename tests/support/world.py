@@ -1,0 +1,195 @@
+"""A small world for the machine: it keeps the journal, plays the shell, and can crash at any record."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from abey.core import events as e
+from abey.core.agent import Agent, Limits, Tool
+from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
+from abey.core.effects import Abort, AskModel, Effect, EndRun, RunTool
+from abey.core.invariants import check, check_journal, check_step
+from abey.core.machine import Context, Machine, Work
+from abey.core.replay import fold, recover
+from abey.core.transition import Transition, begin, transition
+from abey.errors import AbeyError
+from abey.protocol import journal as j
+from abey.protocol.base import sha256_hex
+from abey.protocol.policy import Policy
+from abey.protocol.session import Usage
+from abey.protocol.transcript import Client, TextPart
+
+CLIENT = Client(id="c1", name="test", kind="cli")
+T0 = 1_764_400_000_000
+
+
+def tool(name: str, **more: Any) -> Tool:
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}}
+    definition = {"kind": "command", "name": name, **{key: value for key, value in more.items() if key != "hash"}}
+    return Tool(name, "a tool", schema, definition, more.pop("hash", sha256_hex(definition)), **more)
+
+
+TOOLS = (
+    tool("run"),
+    tool("bg"),
+    tool("ask"),
+    tool("no"),
+    tool("alone"),
+    tool("box"),
+    tool("safe", idempotent=True),
+    tool("ext", runnable=False),
+    tool("soon"),
+)
+
+POLICY = Policy.model_validate(
+    {
+        "default": "runSync",
+        "rules": [
+            {"tool": "bg", "disposition": "runAsync"},
+            {"tool": "ask", "disposition": {"tag": "defer", "reason": "approval required"}},
+            {"tool": "no", "disposition": {"tag": "deny", "reason": "never"}},
+            {"tool": "alone", "disposition": "runSync", "serial": True},
+            {"tool": "box", "disposition": "runIsolated"},
+            {"tool": "soon", "disposition": {"tag": "defer", "expireSeconds": 60}},
+        ],
+    }
+)
+
+
+def agent(tools: tuple[Tool, ...] = TOOLS, policy: Policy | None = POLICY, **limits: Any) -> Agent:
+    named = {one.name: one for one in tools}
+    version = sha256_hex([one.hash for one in tools])
+    return Agent(
+        "a", {}, version, sha256_hex(policy.wire() if policy else None), "sys", named, policy, Limits(**limits)
+    )
+
+
+def check_arguments(schema: Any, value: Any) -> str | None:
+    return "at /x: not a string" if "x" in value and not isinstance(value["x"], str) else None
+
+
+def timestamp(millis: int) -> str:
+    return f"T{millis:015d}Z"
+
+
+def text_parts(text: str) -> tuple[TextPart, ...]:
+    return (TextPart(text=text),)
+
+
+def answer(*calls: tuple[str, str, str], text: str = "") -> ModelAnswer:
+    """An answer with calls (id, tool, arguments text)."""
+    blocks = (j.TextBlock(text=text),) if text else ()
+    asked = tuple(AskedCall(*call) for call in calls)
+    return ModelAnswer(blocks, asked, "tool_calls" if calls else "stop", Usage(input_tokens=1, output_tokens=1))
+
+
+@dataclass
+class World:
+    """`answers` is what the model will say, in order. `keep_ready` off: crashes lose nothing but the work."""
+
+    agent: Agent = field(default_factory=agent)
+    millis: int = T0
+    counter: int = 0
+    draining: bool = False
+    records: list[j.Record] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    ended: list[EndRun] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+    starts: list[tuple[str, str]] = field(default_factory=list)
+    machine: Machine | None = None
+
+    @property
+    def session(self) -> Any:
+        assert self.machine is not None
+        return self.machine.session
+
+    def context(self) -> Context:
+        self.counter += 1
+        chance = hashlib.sha256(str(self.counter).encode()).digest()
+        return Context(
+            self.millis, chance, timestamp, self.agent, self.agent, lambda _: self.agent, check_arguments, self.draining
+        )
+
+    def start(self, prompt: str | None = "hello", run: e.Run | None = None) -> Transition:
+        created = j.Created(
+            session_id="s1",
+            agent="a",
+            config={},
+            config_hash=self.agent.config_hash,
+            cwd="/w",
+            title="t",
+            client=CLIENT,
+        )
+        new = e.NewInput(text_parts(prompt)) if prompt is not None else None
+        return self._took(begin(e.Start(created, new, run), self.context()), None)
+
+    def send(self, event: e.Event) -> Transition:
+        assert self.machine is not None
+        before = self.machine
+        return self._took(transition(before, event, self.context()), before)
+
+    def try_send(self, event: e.Event) -> AbeyError | None:
+        """Sends an event that may be illegal: then nothing may have changed."""
+        before = self.machine
+        try:
+            self.send(event)
+        except AbeyError as error:
+            assert self.machine is before
+            return error
+        return None
+
+    def _took(self, done: Transition, before: Machine | None) -> Transition:
+        self.machine = done.machine
+        self.records += done.records
+        if done.records:
+            self.units.append(len(self.records))
+        for effect in done.effects:
+            match effect:
+                case AskModel() | RunTool():
+                    self.effects.append(effect)
+                case EndRun():
+                    self.ended.append(effect)
+                case Abort():
+                    pass
+                case _:
+                    pass
+            if isinstance(effect, RunTool):
+                self.starts.append((effect.call_id, json.dumps(dict(effect.arguments))))
+        check(done.machine)
+        check_journal(done.machine, self.records)
+        if before is not None:
+            check_step(before.session, done.machine.session)
+        return done
+
+    def crash(self) -> None:
+        """The daemon dies and loads the journal."""
+        session = fold(self.records)
+        assert session is not None
+        self.machine = Machine(recover(session), Work())
+        self.effects = []
+        check(self.machine)
+
+    def drive(self, run: e.Run = e.STEP, **more: Any) -> Transition:
+        return self.send(e.Drive(run, CLIENT, **more))
+
+    def model_says(self, reply: ModelAnswer) -> Transition:
+        return self.send(e.ModelAnswered(self.take(AskModel).invocation_id, reply))
+
+    def tool_ends(self, name: str | None = None, content: Any = "ok", error: str | None = None) -> Transition:
+        effect = self.take(RunTool, name)
+        return self.send(e.ToolEnded(effect.invocation_id, ToolOutcome(content, error)))
+
+    def take(self, kind: type[Any], name: str | None = None) -> Any:
+        for effect in self.effects:
+            if isinstance(effect, kind) and (name is None or effect.tool.name == name):
+                self.effects.remove(effect)
+                return effect
+        raise AssertionError(f"nothing to take: {kind.__name__} {name}; there is {self.effects}")
+
+    def call(self, name: str) -> Any:
+        calls = [call for turn in self.session.turns for entry in turn.entries for call in getattr(entry, "calls", ())]
+        return next(call for call in reversed(calls) if call.tool == name)
+
+    def types(self, since: int = 0) -> list[str]:
+        return [record.data.type for record in self.records[since:]]
