@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from abey.shared import starting
-from abey.shared.places import state_dir
+from abey.shared.places import log_path, state_dir
 from abey_cli.failures import Failure, unreachable
 
 START_SECONDS = 30.0
@@ -33,12 +33,13 @@ class Channel(Protocol):
 class SocketChannel:
     """A connection to the shared daemon, which outlives it."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, log: Path) -> None:
         self._connection = connection
+        self._log = log
         self.read_fd = self.write_fd = connection.fileno()
 
     def gone(self) -> Failure:
-        return unreachable("the daemon closed the connection")
+        return unreachable(f"the daemon closed the connection; its log is {self._log}")
 
     def close(self, farewell: Callable[[], None]) -> None:
         del farewell
@@ -48,7 +49,8 @@ class SocketChannel:
 def open_socket(env: Mapping[str, str], start: bool) -> Channel:
     """The shared daemon of the state directory that `env` names. Raises Failure `daemon/unreachable`."""
     try:
-        return SocketChannel(starting.connect(state_dir(env), env, start, START_SECONDS))
+        state = state_dir(env)
+        return SocketChannel(starting.connect(state, env, start, START_SECONDS), log_path(state))
     except starting.Unreachable as error:
         raise unreachable(str(error)) from error
 

@@ -4,14 +4,17 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from abey_cli.client import Client
 from abey_cli.console import Console
 from abey_cli.failures import usage
 
-Connect = Callable[["Context", bool], Client]
-"""A client after its handshake; True starts a daemon where there is none. Raises Failure `daemon/unreachable`."""
+Which = Literal["any", "shared", "running"]
+"""Any daemon, as the transport says; the shared one, started if need be; the shared one if it runs."""
+
+Connect = Callable[["Context", Which], Client]
+"""A client after its handshake. Raises Failure `daemon/unreachable`."""
 
 
 class Context:
@@ -39,14 +42,14 @@ class Context:
     def client(self) -> Client:
         """The connection, made when first needed, with the deadline that --timeout sets from then on."""
         if self._client is None:
-            self._client = self._connect(self, True)
+            self._client = self._connect(self, "any")
             timeout = getattr(self.options, "timeout", None)
             self._client.deadline = None if timeout is None else time.monotonic() + timeout
         return self._client
 
-    def running(self) -> Client:
-        """A connection of its own to a daemon that runs already. Raises Failure `daemon/unreachable`."""
-        return self._connect(self, False)
+    def connected(self, which: Which) -> Client:
+        """A connection of its own, for the caller to close. Raises Failure `daemon/unreachable`."""
+        return self._connect(self, which)
 
     def request(self, method: str, **params: Any) -> Any:
         """The result of a request; a param that is None is left out."""
@@ -64,7 +67,7 @@ class Context:
 
     def again(self, options: argparse.Namespace) -> "Context":
         """The same place and connection for another command; only this context closes it."""
-        return Context(options, self.console, self.env, self.cwd, lambda _context, _start: self.client)
+        return Context(options, self.console, self.env, self.cwd, lambda _context, _which: self.client)
 
     def elsewhere(self, console: Console, env: Mapping[str, str], cwd: str) -> "Context":
         """Another machine, as it were, for the same options."""

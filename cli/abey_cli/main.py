@@ -10,7 +10,7 @@ from abey.shared.version import VERSION
 from abey_cli.channels import Channel, open_socket, with_folders
 from abey_cli.client import Client
 from abey_cli.console import Console
-from abey_cli.context import Context
+from abey_cli.context import Context, Which
 from abey_cli.failures import Failure, unreachable, usage
 from abey_cli.parsing import Line, overview, parse, wants_json, wants_version
 from abey_cli.table import COMMANDS
@@ -64,25 +64,37 @@ def _folder() -> str:
         raise usage(f"the current folder is gone: {error.strerror}") from error
 
 
-def _connect(context: Context, start: bool) -> Client:
+def _connect(context: Context, which: Which) -> Client:
     for tries in range(1, TRIES + 1):
-        client = Client(_open(context, start), _progress(context.console))
+        client = Client(_open(context, which), _progress(context.console))
         try:
             client.initialize(context.env)
+            _compare_builds(context.console, client)
             return client
         except Failure as failure:
             client.close()
-            if failure.kind != "daemon/unreachable" or context.transport == "stdio" or tries == TRIES:
+            if failure.kind != "daemon/unreachable" or _is_private(context, which) or tries == TRIES:
                 raise
     raise unreachable("the daemon closed the connection")
 
 
-def _open(context: Context, start: bool) -> Channel:
-    if context.transport == "stdio":
+def _compare_builds(console: Console, client: Client) -> None:
+    build = client.daemon.get("daemon", {}).get("buildId", VERSION)
+    if build != VERSION:
+        console.note(f"abey: the daemon is of build {build}, this is {VERSION}; `abey daemon restart` makes them one")
+
+
+def _open(context: Context, which: Which) -> Channel:
+    if _is_private(context, which):
         from abey_cli.private import open_private  # not on the way to the shared daemon
 
         return open_private(context.env)
-    return open_socket(context.env, start and context.transport == "auto")
+    start = which == "shared" or (which == "any" and context.transport == "auto")
+    return open_socket(context.env, start)
+
+
+def _is_private(context: Context, which: Which) -> bool:
+    return which == "any" and context.transport == "stdio"
 
 
 def _progress(console: Console) -> Callable[[bool], None]:

@@ -345,7 +345,7 @@ def test_a_key_that_stands_twice_is_a_warning() -> None:
 
 def test_a_hostile_name_cannot_break_the_line() -> None:
     (found,) = load_value(agent(**{"a\n\x1b[31m\u202e" + "x" * 200: 1})).findings
-    assert found.message == r"unknown field `a\n\x1b[31m\u202e" + "x" * 62 + "… (138 more characters)`"
+    assert found.message == r"unknown field `a\n\x1b[31m\u202e" + "x" * 63 + "… (137 more characters)`"
 
 
 def test_a_script_is_read_from_its_file_and_becomes_part_of_the_agent(tmp_path: Path) -> None:

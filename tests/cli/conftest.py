@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.fake_daemon import FakeDaemon, listening
+from support.canned_daemon import CannedDaemon, listening
 
 from abey_cli.main import main
 
@@ -44,8 +44,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def daemon(work: Path) -> Iterator[FakeDaemon]:
-    fake = FakeDaemon()
+def daemon(work: Path) -> Iterator[CannedDaemon]:
+    fake = CannedDaemon()
     with listening(fake, Path(os.environ["ABEY_STATE_DIR"])):
         yield fake
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.fake_daemon import HASH, TOKEN, FakeDaemon, completion, pending, tool_item, transcript
+from support.canned_daemon import HASH, TOKEN, CannedDaemon, completion, pending, tool_item, transcript
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from support.fake_daemon import HASH, TOKEN, FakeDaemon, completion, pending, to
         (("--error", "no network"), {"kind": "error", "message": "no network"}),
     ],
 )
-def test_a_result_is_what_the_option_says(abey, daemon: FakeDaemon, options, outcome) -> None:
+def test_a_result_is_what_the_option_says(abey, daemon: CannedDaemon, options, outcome) -> None:
     daemon.on["agents/complete"] = completion(outcome["kind"])
     ran = abey("session", "complete", TOKEN, *options, "--resume")
     assert ran == (0, "State: UserTurn (ready for LLM)\n", f"{outcome['kind']} by ann\n")
@@ -37,7 +37,9 @@ def test_a_result_is_what_the_option_says(abey, daemon: FakeDaemon, options, out
         ('{"type": "text", "content": "x"}', {"type": "text", "content": "x"}),
     ],
 )
-def test_a_file_is_text_unless_it_is_an_object_with_a_known_type(abey, daemon: FakeDaemon, work, text, content) -> None:
+def test_a_file_is_text_unless_it_is_an_object_with_a_known_type(
+    abey, daemon: CannedDaemon, work, text, content
+) -> None:
     (work / "result").write_text(text)
     daemon.on["agents/complete"] = completion("result")
     assert abey("session", "complete", TOKEN, "result").code == 0
@@ -50,7 +52,7 @@ def test_a_file_is_text_unless_it_is_an_object_with_a_known_type(abey, daemon: F
     ("options", "code"),
     [((), 2), (("f", "--text", "x"), 2), (("--data", "{"), 2), (("--data", "NaN"), 2), (("absent",), 1)],
 )
-def test_without_one_result_nothing_is_sent(abey, daemon: FakeDaemon, options, code) -> None:
+def test_without_one_result_nothing_is_sent(abey, daemon: CannedDaemon, options, code) -> None:
     assert abey("session", "complete", TOKEN, *options).code == code
     assert daemon.asked == []
 
@@ -76,7 +78,7 @@ def test_without_one_result_nothing_is_sent(abey, daemon: FakeDaemon, options, c
     ],
 )
 def test_a_late_answer_is_a_conflict_unless_it_is_the_same(
-    abey, daemon: FakeDaemon, options, first, recorded, code
+    abey, daemon: CannedDaemon, options, first, recorded, code
 ) -> None:
     daemon.on["agents/pending"] = {"items": []}
     daemon.on["agents/complete"] = completion(applied=False, **first)
@@ -87,7 +89,7 @@ def test_a_late_answer_is_a_conflict_unless_it_is_the_same(
     assert (ran.code, ran.err) == (code, f"already answered: {first['kind']} by ann\n")
 
 
-def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: FakeDaemon) -> None:
+def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": [pending(token="7" * 32), pending()]}
     daemon.on["agents/complete"] = completion("approve")
     ran = abey("session", "approve", TOKEN)
@@ -100,14 +102,14 @@ def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: FakeDaemon) 
     assert daemon.params("agents/complete") == [sent]
 
 
-def test_approve_with_a_hash_leaves_the_check_to_the_daemon(abey, daemon: FakeDaemon) -> None:
+def test_approve_with_a_hash_leaves_the_check_to_the_daemon(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": [pending()]}
     daemon.on["agents/complete"] = completion("approve")
     abey("session", "approve", TOKEN, "--hash", "b" * 64)
     assert daemon.params("agents/complete")[0]["argumentsHash"] == "b" * 64
 
 
-def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: FakeDaemon, work, monkeypatch) -> None:
+def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: CannedDaemon, work, monkeypatch) -> None:
     daemon.on["agents/pending"] = {"items": [pending()]}
     daemon.on["agents/complete"] = completion("approve")
     (work / "edited.json").write_text('{"command": "echo hi"}')
@@ -127,7 +129,7 @@ def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: Fak
     ("options", "editor"),
     [(("--edit",), "false"), (("--edit",), "sed -i d"), (("--arguments", "list.json"), ""), (("--edit",), "./absent")],
 )
-def test_nothing_is_approved_where_the_edit_fails(abey, daemon: FakeDaemon, work: Path, monkeypatch, options, editor):
+def test_nothing_is_approved_where_the_edit_fails(abey, daemon: CannedDaemon, work: Path, monkeypatch, options, editor):
     daemon.on["agents/pending"] = {"items": [pending()]}
     (work / "list.json").write_text("[1]")
     monkeypatch.setenv("VISUAL", editor)
@@ -135,6 +137,6 @@ def test_nothing_is_approved_where_the_edit_fails(abey, daemon: FakeDaemon, work
     assert daemon.params("agents/complete") == []
 
 
-def test_a_completion_is_json_as_it_came(abey, daemon: FakeDaemon) -> None:
+def test_a_completion_is_json_as_it_came(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/complete"] = completion("result")
     assert json.loads(abey("session", "complete", TOKEN, "--text", "x", "--json").out) == completion("result")

@@ -5,12 +5,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.fake_daemon import (
+from support.canned_daemon import (
     AT,
     HASH,
     SESSION_ID,
     TOKEN,
-    FakeDaemon,
+    CannedDaemon,
     Refusal,
     answered,
     completion,
@@ -33,7 +33,7 @@ def result(outcome: str, found: object) -> dict[str, object]:
 
 
 @pytest.fixture
-def ready(daemon: FakeDaemon) -> FakeDaemon:
+def ready(daemon: CannedDaemon) -> CannedDaemon:
     """A daemon that starts any agent, and shows one deferred call as the last batch."""
     daemon.on["agents/start"] = session()
     daemon.on["agents/list"] = {"items": [], "untrusted": []}
@@ -41,14 +41,14 @@ def ready(daemon: FakeDaemon) -> FakeDaemon:
     return daemon
 
 
-def test_run_prints_the_final_text_alone(abey, ready: FakeDaemon) -> None:
+def test_run_prints_the_final_text_alone(abey, ready: CannedDaemon) -> None:
     ready.on["agents/run"] = result("completed", answered())
     ran = abey("run", "--agent", "a", "-p", "x", "--max-steps", "3")
     assert ran == (0, "all done\n", f"session-id: {SESSION_ID}\n")
     assert ready.params("agents/run") == [{"sessionId": SESSION_ID, "until": "yield", "maxSteps": 3}]
 
 
-def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: FakeDaemon) -> None:
+def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDaemon) -> None:
     ready.on["agents/run"] = result("waiting", waiting())
     assert abey("run", "--agent", "a", "-p", "x", "-q") == (3, YIELDED, "")
 
@@ -68,22 +68,22 @@ def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: FakeDaem
         ("limit", session(), 3),
     ],
 )
-def test_the_exit_code_says_how_it_ended(abey, ready: FakeDaemon, outcome, found, code) -> None:
+def test_the_exit_code_says_how_it_ended(abey, ready: CannedDaemon, outcome, found, code) -> None:
     ready.on["agents/resume"] = result(outcome, found)
     assert abey("session", "resume", SESSION_ID).code == code
 
 
-def test_a_turn_without_an_answer_is_told_on_stderr(abey, ready: FakeDaemon) -> None:
+def test_a_turn_without_an_answer_is_told_on_stderr(abey, ready: CannedDaemon) -> None:
     ready.on["agents/resume"] = result("completed", ended("cancelled"))
     assert abey("session", "resume", SESSION_ID) == (7, "", "State: LlmTurn (cancelled)\n")
 
 
-def test_json_is_the_result_of_the_run(abey, ready: FakeDaemon) -> None:
+def test_json_is_the_result_of_the_run(abey, ready: CannedDaemon) -> None:
     ready.on["agents/run"] = result("completed", answered())
     assert json.loads(abey("run", "--agent", "a", "-p", "x", "--json").out) == result("completed", answered())
 
 
-def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: FakeDaemon) -> None:
+def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: CannedDaemon) -> None:
     ready.on["agents/send"] = {"inputId": "i", "position": 0, "session": session()}
     ready.on["agents/run"] = result("completed", answered())
     abey("run", "--session", SESSION_ID, "-p", "and Rome?")
@@ -95,7 +95,7 @@ def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: FakeDaemon) 
     ]
 
 
-def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: FakeDaemon) -> None:
+def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: CannedDaemon) -> None:
     said = "abey: --agent-file is for a new session, not with --session\n"
     assert abey("run", "--session", SESSION_ID, "--agent-file", "a.json") == (2, "", said)
 
@@ -110,7 +110,7 @@ def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: Fa
         ("[", False),
     ],
 )
-def test_run_is_synchronous_where_the_agent_file_says_so(abey, ready: FakeDaemon, work: Path, text, asks) -> None:
+def test_run_is_synchronous_where_the_agent_file_says_so(abey, ready: CannedDaemon, work: Path, text, asks) -> None:
     (work / "a.json").write_text(text)
     found = {"slug": "a", "path": str(work / "a.json"), "state": "ok", "diagnostics": []}
     ready.on["agents/list"] = {"items": [found], "untrusted": []}
@@ -123,7 +123,7 @@ def test_run_is_synchronous_where_the_agent_file_says_so(abey, ready: FakeDaemon
 class Approvals:
     """A session that yields with one call until it is answered, then answers."""
 
-    def __init__(self, daemon: FakeDaemon) -> None:
+    def __init__(self, daemon: CannedDaemon) -> None:
         self.open = True
         daemon.on["agents/resume"] = daemon.on["agents/run"] = self.run
         daemon.on["agents/complete"] = self.complete
@@ -149,7 +149,7 @@ class Approvals:
     ],
 )
 def test_at_a_terminal_approvals_are_asked_and_nothing_is_the_default(
-    abey, ready: FakeDaemon, monkeypatch, typed, outcome, code, out
+    abey, ready: CannedDaemon, monkeypatch, typed, outcome, code, out
 ) -> None:
     Approvals(ready)
     monkeypatch.setenv("VISUAL", "sed -i s/date/cal/")
@@ -159,7 +159,7 @@ def test_at_a_terminal_approvals_are_asked_and_nothing_is_the_default(
     assert f"hash: {HASH}\n" in ran.err
 
 
-def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: FakeDaemon) -> None:
+def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: CannedDaemon) -> None:
     answers = iter([waiting(pending(), pending(token="7" * 32)), waiting()])
     ready.on["agents/resume"] = ready.on["agents/run"] = lambda _params: result("waiting", next(answers))
     ready.on["agents/complete"] = completion("approve")
@@ -167,7 +167,7 @@ def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: FakeDaemon)
     assert (ran.code, ran.out, ran.err.count("[l]ater?")) == (3, YIELDED, 2)
 
 
-def test_a_refused_approval_is_asked_again(abey, ready: FakeDaemon) -> None:
+def test_a_refused_approval_is_asked_again(abey, ready: CannedDaemon) -> None:
     def refuse(_params: object) -> object:
         raise Refusal(-31014, "the policy does not let it run", kind="permission/denied")
 
@@ -180,7 +180,7 @@ def test_a_refused_approval_is_asked_again(abey, ready: FakeDaemon) -> None:
 @pytest.mark.parametrize(
     ("options", "ci", "terminal"), [(("--no-input",), "", True), ((), "true", True), ((), "", False)]
 )
-def test_nobody_is_asked_where_nobody_is(abey, ready: FakeDaemon, options, ci, terminal) -> None:
+def test_nobody_is_asked_where_nobody_is(abey, ready: CannedDaemon, options, ci, terminal) -> None:
     Approvals(ready)
     ran = abey("session", "resume", SESSION_ID, *options, typed="a\n", terminal=terminal, ci=ci)
     assert (ran.code, ran.out, ready.params("agents/complete")) == (3, YIELDED, [])
@@ -189,7 +189,7 @@ def test_nobody_is_asked_where_nobody_is(abey, ready: FakeDaemon, options, ci, t
 class Followed:
     """A session whose next look shows the next state, with an event for every change."""
 
-    def __init__(self, daemon: FakeDaemon, *states: object) -> None:
+    def __init__(self, daemon: CannedDaemon, *states: object) -> None:
         self.states = list(states)
         daemon.on["agents/get"] = lambda _params: {"session": self.states[0]}
         daemon.on["agents/events"] = self.events
@@ -213,7 +213,7 @@ class Followed:
         ((), [session(state="stopped")], 7, "State: Stopped\n"),
     ],
 )
-def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: FakeDaemon, options, states, code, out) -> None:
+def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: CannedDaemon, options, states, code, out) -> None:
     Followed(ready, *states)
     ran = abey("session", "wait", SESSION_ID, *options)
     assert ran.code == code
@@ -223,7 +223,7 @@ def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: FakeDaemon, 
     assert after == [4 + n for n in range(len(states) - 1)]
 
 
-def test_a_timeout_ends_the_wait_and_takes_the_question_back(abey, daemon: FakeDaemon) -> None:
+def test_a_timeout_ends_the_wait_and_takes_the_question_back(abey, daemon: CannedDaemon) -> None:
     over = threading.Event()
     daemon.on["agents/resume"] = lambda _params: over.wait(10)
     ran = abey("session", "resume", SESSION_ID, "--timeout", "0.05", "--json")

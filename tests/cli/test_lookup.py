@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support.fake_daemon import (
+from support.canned_daemon import (
     SESSION_ID,
     TOKEN,
-    FakeDaemon,
+    CannedDaemon,
     Refusal,
     completion,
     pending,
@@ -22,12 +22,12 @@ def listing(slug: str, state: str = "ok") -> dict[str, object]:
     return {"slug": slug, "path": path, "description": "", "state": state, "envNames": [], "diagnostics": []}
 
 
-def shown(daemon: FakeDaemon) -> list[str]:
+def shown(daemon: CannedDaemon) -> list[str]:
     return [params["sessionId"] for params in daemon.params("agents/get")]
 
 
 @pytest.fixture
-def two(daemon: FakeDaemon, work: Path) -> FakeDaemon:
+def two(daemon: CannedDaemon, work: Path) -> CannedDaemon:
     """Two sessions, the other one later and elsewhere."""
     here = session(cwd=str(work))
     later = session(sessionId=OTHER_ID, cwd=str(work / "sub"), createdAt="2025-11-29T13:00:00.000Z")
@@ -36,7 +36,7 @@ def two(daemon: FakeDaemon, work: Path) -> FakeDaemon:
     return daemon
 
 
-def test_a_whole_id_is_not_looked_up(abey, two: FakeDaemon) -> None:
+def test_a_whole_id_is_not_looked_up(abey, two: CannedDaemon) -> None:
     abey("session", "show", SESSION_ID)
     assert two.asked == [("agents/get", {"sessionId": SESSION_ID})]
 
@@ -45,12 +45,12 @@ def test_a_whole_id_is_not_looked_up(abey, two: FakeDaemon) -> None:
     ("given", "meant"),
     [(SESSION_ID[:-1] + "c", SESSION_ID), ("mi", "mine"), ("mi…", "mine"), ("mine", "mine"), ("nosuch", "nosuch")],
 )
-def test_a_unique_prefix_is_enough_and_an_unknown_id_is_passed_on(abey, two: FakeDaemon, given, meant) -> None:
+def test_a_unique_prefix_is_enough_and_an_unknown_id_is_passed_on(abey, two: CannedDaemon, given, meant) -> None:
     assert abey("session", "show", given).code == 0
     assert shown(two) == [meant]
 
 
-def test_an_ambiguous_prefix_is_exit_2(abey, two: FakeDaemon) -> None:
+def test_an_ambiguous_prefix_is_exit_2(abey, two: CannedDaemon) -> None:
     assert abey("session", "show", "01jx") == (
         2,
         "",
@@ -58,25 +58,25 @@ def test_an_ambiguous_prefix_is_exit_2(abey, two: FakeDaemon) -> None:
     )
 
 
-def test_at_is_the_latest_session_of_this_very_folder(abey, two: FakeDaemon, work: Path) -> None:
+def test_at_is_the_latest_session_of_this_very_folder(abey, two: CannedDaemon, work: Path) -> None:
     assert abey("session", "show", "@").code == 0
     assert (shown(two), two.params("agents/sessions")) == ([SESSION_ID], [{"under": [str(work)], "limit": 1000}])
 
 
-def test_at_in_a_folder_without_sessions_is_exit_4(abey, daemon: FakeDaemon, work: Path) -> None:
+def test_at_in_a_folder_without_sessions_is_exit_4(abey, daemon: CannedDaemon, work: Path) -> None:
     daemon.on["agents/sessions"] = {"items": []}
     assert abey("session", "show", "@") == (4, "", f"abey: no session in {work} (session/unknown)\n")
 
 
 @pytest.mark.parametrize("given", [TOKEN, TOKEN[:8], f"{TOKEN[:12]}…"])
-def test_a_token_may_be_a_prefix_of_8_characters(abey, daemon: FakeDaemon, given: str) -> None:
+def test_a_token_may_be_a_prefix_of_8_characters(abey, daemon: CannedDaemon, given: str) -> None:
     daemon.on["agents/pending"] = {"items": [pending(), pending(token="7" * 32)]}
     daemon.on["agents/complete"] = completion("deny")
     assert abey("session", "deny", given).code == 0
     assert daemon.params("agents/complete")[0]["token"] == TOKEN
 
 
-def test_a_short_or_unknown_token_is_the_daemons_to_refuse(abey, daemon: FakeDaemon) -> None:
+def test_a_short_or_unknown_token_is_the_daemons_to_refuse(abey, daemon: CannedDaemon) -> None:
     def unknown(params: dict[str, object]) -> object:
         raise Refusal(-31005, f"no call has the token {params['token']}", kind="token/unknown")
 
@@ -97,7 +97,7 @@ def test_a_short_or_unknown_token_is_the_daemons_to_refuse(abey, daemon: FakeDae
     ],
 )
 def test_the_agent_is_the_first_that_is_named(
-    abey, daemon: FakeDaemon, monkeypatch, options, env, found, meant
+    abey, daemon: CannedDaemon, monkeypatch, options, env, found, meant
 ) -> None:
     monkeypatch.setenv("ABEY_AGENT", env)
     daemon.on["agents/list"] = {"items": [listing(slug) for slug in found], "untrusted": []}
@@ -107,7 +107,7 @@ def test_the_agent_is_the_first_that_is_named(
     assert {name: params[name] for name in ("agent", "agentFile") if name in params} == meant
 
 
-def test_several_agents_are_listed_with_exit_2(abey, daemon: FakeDaemon) -> None:
+def test_several_agents_are_listed_with_exit_2(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/list"] = {"items": [listing("b"), listing("a"), listing("c", "invalid")], "untrusted": []}
     said = "which agent? --agent SLUG, one of: a, b; or --agent-file FILE"
     assert abey("run", "-p", "x") == (2, "", f"abey: {said}\n")
@@ -115,7 +115,7 @@ def test_several_agents_are_listed_with_exit_2(abey, daemon: FakeDaemon) -> None
     assert json.loads(abey("run", "-p", "x", "--json").out) == {"error": error}
 
 
-def test_no_agent_at_all_names_what_helps(abey, daemon: FakeDaemon) -> None:
+def test_no_agent_at_all_names_what_helps(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/list"] = {"items": [listing("c", "invalid")], "untrusted": []}
     ran = abey("run", "-p", "x")
     assert (ran.code, "abey agents check /agents/c.json" in ran.err, "abey demo" in ran.err) == (2, True, True)

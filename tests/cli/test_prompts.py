@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from support.fake_daemon import SESSION_ID, FakeDaemon, session
+from support.canned_daemon import SESSION_ID, CannedDaemon, session
 
 from abey_cli import prompts
 
 
 @pytest.fixture
-def sent(abey, daemon: FakeDaemon):
+def sent(abey, daemon: CannedDaemon):
     """The prompt or the parts that `session start` sends."""
     daemon.on["agents/start"] = session()
 
@@ -53,13 +53,13 @@ def test_stdin_is_not_read_with_an_option_or_from_a_terminal(sent, options, term
     assert sent(*options, typed="unread", terminal=terminal) == (options[1] if options else None)
 
 
-def test_step_does_not_read_stdin(abey, daemon: FakeDaemon) -> None:
+def test_step_does_not_read_stdin(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/step"] = {"outcome": "advanced", "session": session()}
     abey("session", "step", SESSION_ID, typed="unread")
     assert daemon.asked == [("agents/step", {"sessionId": SESSION_ID})]
 
 
-def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: FakeDaemon, tmp_path: Path) -> None:
+def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: CannedDaemon, tmp_path: Path) -> None:
     daemon.on["agents/get"] = {"session": session(cwd=str(tmp_path))}
     daemon.on["agents/step"] = {"outcome": "advanced", "session": session()}
     abey("session", "step", SESSION_ID, "--shell", "pwd")
@@ -80,7 +80,7 @@ def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: FakeDaemo
         (("--cwd", "absent", "-p", "x"), 2, "--cwd absent: no such folder"),
     ],
 )
-def test_nothing_is_started_where_a_piece_fails(abey, daemon: FakeDaemon, work: Path, options, code, message) -> None:
+def test_nothing_is_started_where_a_piece_fails(abey, daemon: CannedDaemon, work: Path, options, code, message) -> None:
     (work / "latin").write_bytes(b"caf\xe9")
     with (work / "large").open("wb") as file:
         file.truncate(prompts.INPUT_BYTES + 1)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.fake_daemon import (
+from support.canned_daemon import (
     AT,
     TOKEN,
     answered,

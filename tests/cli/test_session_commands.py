@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from support.fake_daemon import (
+from support.canned_daemon import (
     AT,
     SESSION_ID,
     TOKEN,
-    FakeDaemon,
+    CannedDaemon,
     Refusal,
     answered,
     ended,
@@ -22,7 +22,7 @@ from support.fake_daemon import (
 LISTING = {"slug": "a", "path": "/a.json", "description": "", "state": "ok", "envNames": [], "diagnostics": []}
 
 
-def test_start_prints_the_id_and_the_state(abey, daemon: FakeDaemon, work: Path) -> None:
+def test_start_prints_the_id_and_the_state(abey, daemon: CannedDaemon, work: Path) -> None:
     daemon.on["agents/start"] = session()
     ran = abey("session", "start", "--agent-file", "my.json", "-p", "Research", "--title", "T", "--id", "mine")
     assert ran == (0, f"session-id: {SESSION_ID}\nState: UserTurn (ready for LLM)\n", "")
@@ -41,19 +41,19 @@ def test_start_prints_the_id_and_the_state(abey, daemon: FakeDaemon, work: Path)
     ]
 
 
-def test_start_quietly_prints_the_id_alone(abey, daemon: FakeDaemon) -> None:
+def test_start_quietly_prints_the_id_alone(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/start"] = session()
     assert abey("session", "start", "--agent", "a", "-p", "x", "-q") == (0, f"{SESSION_ID}\n", "")
 
 
-def test_start_without_a_prompt_is_an_empty_session(abey, daemon: FakeDaemon) -> None:
+def test_start_without_a_prompt_is_an_empty_session(abey, daemon: CannedDaemon) -> None:
     empty = {name: value for name, value in session(state="completed").items() if name != "turn"}
     daemon.on["agents/start"] = empty
     ran = abey("session", "start", "--agent", "a")
     assert ran == (0, f"session-id: {SESSION_ID}\nState: empty session\n", "")
 
 
-def test_start_with_a_step_prints_the_calls_of_the_answer(abey, daemon: FakeDaemon) -> None:
+def test_start_with_a_step_prints_the_calls_of_the_answer(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/start"] = session(state="llmTurn")
     daemon.on["agents/transcript"] = transcript(tool_item("bash_command", "undecided"))
     ran = abey("session", "start", "--agent", "a", "-p", "x", "--step")
@@ -61,7 +61,7 @@ def test_start_with_a_step_prints_the_calls_of_the_answer(abey, daemon: FakeDaem
     assert daemon.params("agents/start")[0]["run"] == "step"
 
 
-def test_a_step_whose_model_call_failed_names_the_session(abey, daemon: FakeDaemon) -> None:
+def test_a_step_whose_model_call_failed_names_the_session(abey, daemon: CannedDaemon) -> None:
     def fails(_params: object) -> object:
         raise Refusal(-31017, "no key for openai", kind="model/auth", sessionId=SESSION_ID, session=session())
 
@@ -71,7 +71,7 @@ def test_a_step_whose_model_call_failed_names_the_session(abey, daemon: FakeDaem
     assert abey("session", "step", SESSION_ID) == said
 
 
-def test_step_prints_where_the_session_is(abey, daemon: FakeDaemon) -> None:
+def test_step_prints_where_the_session_is(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/step"] = {"outcome": "advanced", "session": waiting()}
     daemon.on["agents/transcript"] = transcript(
         tool_item("bump", "completed"), tool_item("bash_command", "deferred", token=TOKEN)
@@ -94,17 +94,17 @@ def test_step_prints_where_the_session_is(abey, daemon: FakeDaemon) -> None:
         ("waiting", session(), 3),
     ],
 )
-def test_the_exit_code_of_a_step_says_what_it_came_to(abey, daemon: FakeDaemon, outcome, found, code) -> None:
+def test_the_exit_code_of_a_step_says_what_it_came_to(abey, daemon: CannedDaemon, outcome, found, code) -> None:
     daemon.on["agents/step"] = {"outcome": outcome, "session": found}
     assert abey("session", "step", SESSION_ID).code == code
 
 
-def test_the_last_step_prints_the_final_text(abey, daemon: FakeDaemon) -> None:
+def test_the_last_step_prints_the_final_text(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/step"] = {"outcome": "completed", "session": answered("all\ndone")}
     assert abey("session", "step", SESSION_ID).out == "State: LlmTurn (completed)\nall\ndone\n"
 
 
-def test_with_json_the_result_is_printed_as_it_is(abey, daemon: FakeDaemon) -> None:
+def test_with_json_the_result_is_printed_as_it_is(abey, daemon: CannedDaemon) -> None:
     result = {"outcome": "waiting", "session": waiting(pending(arguments={"b": 1.0, "a": "\u202e"}))}
     daemon.on["agents/step"] = result
     ran = abey("session", "step", SESSION_ID, "--json", "--if-revision", "7")
@@ -128,7 +128,7 @@ def test_with_json_the_result_is_printed_as_it_is(abey, daemon: FakeDaemon) -> N
         ("daemon/draining", -31016, 1),
     ],
 )
-def test_every_kind_of_error_has_its_exit_code(abey, daemon: FakeDaemon, kind, number, code) -> None:
+def test_every_kind_of_error_has_its_exit_code(abey, daemon: CannedDaemon, kind, number, code) -> None:
     def refuse(_params: object) -> object:
         raise Refusal(number, "no \x1b", kind=kind, retryable=False)
 
@@ -139,7 +139,7 @@ def test_every_kind_of_error_has_its_exit_code(abey, daemon: FakeDaemon, kind, n
     assert (ran.code, json.loads(ran.out), ran.err) == (code, {"error": error}, "")
 
 
-def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: FakeDaemon) -> None:
+def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: CannedDaemon) -> None:
     assert abey("session", "show", SESSION_ID) == (1, "", "abey: no method agents/get\n")
 
 
@@ -150,13 +150,13 @@ def test_without_a_daemon_a_command_that_starts_none_is_exit_6(abey, tmp_path: P
     assert json.loads(abey("session", "list", "--json").out) == {"error": error}
 
 
-def test_a_daemon_of_another_protocol_is_refused(abey, daemon: FakeDaemon) -> None:
+def test_a_daemon_of_another_protocol_is_refused(abey, daemon: CannedDaemon) -> None:
     daemon.agents = {"protocolVersion": "2.1"}
     said = "abey: the daemon speaks protocol 2.1, this client 1 (protocol/unsupported)\n"
     assert abey("session", "list") == (1, "", said)
 
 
-def test_the_handshake_says_who_we_are_and_gives_the_environment(abey, daemon: FakeDaemon, monkeypatch) -> None:
+def test_the_handshake_says_who_we_are_and_gives_the_environment(abey, daemon: CannedDaemon, monkeypatch) -> None:
     monkeypatch.setenv("A_KEY", "canary")
     daemon.on["agents/get"] = {"session": session()}
     abey("session", "show", SESSION_ID)
@@ -172,7 +172,7 @@ def test_the_handshake_says_who_we_are_and_gives_the_environment(abey, daemon: F
     assert params["initializationOptions"]["env"]["A_KEY"] == "canary"
 
 
-def test_pending_lists_what_waits_and_quietly_the_tokens_alone(abey, daemon: FakeDaemon) -> None:
+def test_pending_lists_what_waits_and_quietly_the_tokens_alone(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": [pending()]}
     assert abey("session", "pending").out == (
         f"token: {TOKEN} (bash_command) approval required\n"
@@ -184,19 +184,19 @@ def test_pending_lists_what_waits_and_quietly_the_tokens_alone(abey, daemon: Fak
     assert daemon.params("agents/pending") == [{"limit": 1000}, {"sessionId": SESSION_ID, "limit": 1000}]
 
 
-def test_pending_gathers_every_page(abey, daemon: FakeDaemon) -> None:
+def test_pending_gathers_every_page(abey, daemon: CannedDaemon) -> None:
     first, second = pending(), pending(token="7" * 32)
     pages = {None: {"items": [first], "nextCursor": "c"}, "c": {"items": [second]}}
     daemon.on["agents/pending"] = lambda params: pages[params.get("cursor")]
     assert json.loads(abey("session", "pending", "--json").out) == {"items": [first, second]}
 
 
-def test_nothing_pending_is_said_to_people_only(abey, daemon: FakeDaemon) -> None:
+def test_nothing_pending_is_said_to_people_only(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": []}
     assert abey("session", "pending") == (0, "", "no call waits for anybody\n")
 
 
-def test_pause_says_why_and_shows_it(abey, daemon: FakeDaemon) -> None:
+def test_pause_says_why_and_shows_it(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pause"] = session(paused={"reason": "lunch", "at": AT})
     ran = abey("session", "pause", SESSION_ID, "--reason", "lunch")
     assert ran == (0, "State: UserTurn (ready for LLM)\n  paused: lunch\n", "")
@@ -211,20 +211,20 @@ def test_pause_says_why_and_shows_it(abey, daemon: FakeDaemon) -> None:
         (("--interrupt",), "interrupt", 1, "input-id: i1, 1 in the queue\n"),
     ],
 )
-def test_send_delivers_as_it_is_told(abey, daemon: FakeDaemon, option, delivery, position, line) -> None:
+def test_send_delivers_as_it_is_told(abey, daemon: CannedDaemon, option, delivery, position, line) -> None:
     daemon.on["agents/send"] = {"inputId": "i1", "position": position, "session": session()}
     ran = abey("session", "send", SESSION_ID, "-", *option, typed="and Rome\n")
     assert ran == (0, f"{line}State: UserTurn (ready for LLM)\n", "")
     assert daemon.asked == [("agents/send", {"sessionId": SESSION_ID, "prompt": "and Rome", "delivery": delivery})]
 
 
-def test_cancel_of_nothing_is_exit_0_and_says_so(abey, daemon: FakeDaemon) -> None:
+def test_cancel_of_nothing_is_exit_0_and_says_so(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/cancel"] = {"applied": False, "session": ended("cancelled")}
     said = (0, "State: LlmTurn (cancelled)\n", "no turn is running: nothing was cancelled\n")
     assert abey("session", "cancel", SESSION_ID) == said
 
 
-def test_stop_wants_a_yes(abey, daemon: FakeDaemon) -> None:
+def test_stop_wants_a_yes(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/stop"] = {"applied": True, "session": session(state="stopped")}
     assert abey("session", "stop", SESSION_ID) == (2, "", "abey: stopping ends a session for good; say --yes\n")
     unsure = abey("session", "stop", SESSION_ID, typed="\n", terminal=True)
@@ -232,7 +232,7 @@ def test_stop_wants_a_yes(abey, daemon: FakeDaemon) -> None:
     assert abey("session", "stop", SESSION_ID, "--yes") == (0, "State: Stopped\n", "")
 
 
-def test_list_names_damaged_sessions_on_stderr(abey, daemon: FakeDaemon) -> None:
+def test_list_names_damaged_sessions_on_stderr(abey, daemon: CannedDaemon) -> None:
     damage = {"sessionId": "x", "reason": "a record is cut", "offset": 12}
     daemon.on["agents/sessions"] = {"items": [session()], "damaged": [damage]}
     assert abey("session", "list") == (
@@ -243,7 +243,7 @@ def test_list_names_damaged_sessions_on_stderr(abey, daemon: FakeDaemon) -> None
     assert json.loads(abey("session", "list", "--json").out) == {"items": [session()], "damaged": [damage]}
 
 
-def test_show_never_runs_anything(abey, daemon: FakeDaemon) -> None:
+def test_show_never_runs_anything(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/get"] = {"session": answered()}
     ran = abey("session", "show", SESSION_ID)
     assert (ran.code, ran.out.splitlines()[-2:]) == (0, ["State: LlmTurn (completed)", "all done"])

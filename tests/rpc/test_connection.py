@@ -6,13 +6,10 @@ import logging
 from typing import Any
 
 import pytest
-from support.raw_peer import ECHO, Message, Stage, connected, greeted, until
+from support.raw_peer import Message, Stage, connected, greeted, until
 
-from abey.protocol.methods import GET, NoParams, Nothing
 from abey.rpc.connection import LIMITS
-from abey.rpc.dispatch import bind
 from abey.rpc.framing import frame
-from abey.rpc.peer import Peer
 
 
 def result(request_id: Any, value: Any) -> Message:
@@ -349,12 +346,3 @@ async def test_one_client_that_floods_does_not_starve_another(caplog: pytest.Log
         loud.peer.raw(frame(b"[") * 50_000)
         assert await quiet.peer.reply("agents/echo", {"value": 1}) == result("own", {"value": 1})
         assert not loud.end.done() or loud.end.result() == 0
-
-
-async def _other_params(peer: Peer, params: NoParams) -> Nothing:
-    return Nothing()
-
-
-def test_a_handler_of_another_method_is_a_type_error() -> None:
-    bind(ECHO, _other_params)  # type: ignore[arg-type]  # that mypy refuses this line is what is tested
-    bind(GET, _other_params)  # type: ignore[arg-type]  # that mypy refuses this line is what is tested

@@ -108,7 +108,7 @@ def _mutations(count: int) -> dict[str, bytes]:
     """A good frame with a few of its bytes exchanged, the same ones in every run."""
     chance = random.Random(7)
     good = echo(b'{"value":{"a":[1,2.5,"x",null]}}')
-    found = {}
+    found: dict[str, bytes] = {}
     while len(found) < count:
         mutant = bytearray(good)
         for _ in range(chance.randint(1, 4)):

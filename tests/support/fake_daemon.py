@@ -1,207 +1,89 @@
-"""A daemon of canned answers behind a real unix socket, and the values it answers with."""
+"""`abey-daemon` over the surface of a test, as a program, and how a test starts it and the real forwarder."""
 
-import json
+import asyncio
 import os
-import shutil
-import socket
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import shlex
+import sys
 from pathlib import Path
-from typing import Any
 
-SESSION_ID = "01jx0000000000000000000abc"
-TOKEN = "6f0c" + "0" * 28
-HASH = "a" * 64
-AT = "2025-11-29T12:00:00.000Z"
-AGENTS = {
-    "protocolVersion": "1.0",
-    "limits": {"requestsInFlight": 256},
-    "daemon": {"pid": os.getpid(), "buildId": "b", "startedAt": AT, "stateDir": "/s"},
-}
+from support.raw_peer import RawPeer, Stage
 
-Params = dict[str, Any]
-Handler = Callable[[Params], Any]
+from abey.daemon.main import run
+from abey.daemon.settings import Settings, read_settings
+from abey.rpc.dispatch import Surface
+
+ROOT = Path(__file__).parents[2]
 
 
-class Refusal(Exception):
-    """An error answer."""
-
-    def __init__(self, code: int, message: str, **data: Any) -> None:
-        super().__init__(message)
-        self.error = {"code": code, "message": message, "data": data}
-
-
-class FakeDaemon:
-    """`on[method]` is the answer to a method, or a function of its params; `asked` is what was asked for, in order."""
+class FakeApp:
+    """Serves a Stage; busy for as long as somebody waits in it."""
 
     def __init__(self) -> None:
-        self.on: dict[str, Any] = {}
-        self.asked: list[tuple[str, Params]] = []
-        self.initialized: list[Params] = []
-        self.notified: list[tuple[str, Params]] = []
-        self.agents: Mapping[str, Any] | None = AGENTS
+        self._stage = Stage()
+        self.stop_requested = asyncio.Event()
 
-    def params(self, method: str) -> list[Params]:
-        return [params for asked, params in self.asked if asked == method]
+    @property
+    def surface(self) -> Surface:
+        return self._stage.surface
 
-    def answer(self, message: Params) -> Params | None:
-        method, params = message["method"], message.get("params") or {}
-        if "id" not in message:
-            self.notified.append((method, params))
-            return None
-        head = {"jsonrpc": "2.0", "id": message["id"]}
-        try:
-            return {**head, "result": self._result(method, params)}
-        except Refusal as refusal:
-            return {**head, "error": refusal.error}
+    @property
+    def busy(self) -> bool:
+        return self._stage.waiting > 0
 
-    def _result(self, method: str, params: Params) -> Any:
-        if method == "initialize":
-            self.initialized.append(params)
-            return {"capabilities": {"experimental": {"agents": self.agents}}}
-        self.asked.append((method, params))
-        if method not in self.on:
-            raise Refusal(-32601, f"no method {method}")
-        answer = self.on[method]
-        return answer(params) if callable(answer) else answer
+    async def start(self) -> None:
+        print("this goes to no client", flush=True)
+
+    async def close(self, drain: bool) -> None:
+        print(f"closed, drain {drain}", file=sys.stderr, flush=True)
 
 
-@contextmanager
-def listening(daemon: FakeDaemon, state: Path) -> Iterator[None]:
-    """`daemon` on a socket that the address file in `state` names; every connection has a thread."""
-    folder = tempfile.mkdtemp(prefix="abey-fake-")
-    path = os.path.join(folder, "socket")
-    listener = socket.create_server(path, family=socket.AF_UNIX)
-    state.mkdir(parents=True, exist_ok=True)
-    (state / "daemon.addr").write_text(f"{path}\n")
-    accepting = threading.Thread(target=_accept, args=(daemon, listener))
-    accepting.start()
-    try:
-        yield
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        accepting.join()
-        listener.close()
-        shutil.rmtree(folder)
+def create(settings: Settings) -> FakeApp:
+    return FakeApp()
 
 
-def read_frame(stream: Any) -> Params | None:
-    """The next message of a binary stream; None at its end."""
-    length = 0
-    while (line := stream.readline()) not in (b"\r\n", b""):
-        name, _, value = line.partition(b":")
-        length = int(value) if name.lower() == b"content-length" else length
-    body = stream.read(length) if line else b""
-    return json.loads(body) if body else None
-
-
-def frame(message: Params) -> bytes:
-    body = json.dumps(message).encode()
-    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-
-
-def session(**changes: Any) -> Params:
-    """A session in `userTurn`."""
-    base = {
-        "sessionId": SESSION_ID,
-        "agent": "a",
-        "title": "Research",
-        "cwd": "/w",
-        "state": "userTurn",
-        "activity": "idle",
-        "revision": 2,
-        "turn": {"turnId": "t1", "n": 1, "startedAt": AT},
-        "pending": [],
-        "queued": [],
-        "drivenBy": "step",
-        "usage": {"inputTokens": 0, "outputTokens": 0},
-        "createdAt": AT,
-        "updatedAt": AT,
-        "children": [],
-        "configHash": "c",
-        "configState": "ok",
+def environment(root: Path) -> dict[str, str]:
+    """One user's machine in a folder: nothing else is read or written."""
+    paths = [str(ROOT / folder) for folder in ("server", "cli", "tests")]
+    return {
+        **{name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ},
+        "PYTHONPATH": os.pathsep.join(paths),
+        "ABEY_STATE_DIR": str(root / "state"),
+        "ABEY_CONFIG_DIR": str(root / "config"),
+        "ABEY_RUNTIME_DIR": str(root / "run"),
+        "ABEY_DAEMON": shlex.join([sys.executable, "-P", __file__]),
     }
-    return {**base, **changes}
 
 
-def answered(text: str = "all done", **changes: Any) -> Params:
-    turn = {"turnId": "t1", "n": 1, "startedAt": AT, "endedAt": AT, "end": "answered"}
-    return session(state="completed", turn=turn, output=text, **changes)
+class Program:
+    """A process whose stdin and stdout are a peer's."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self.peer = RawPeer(process.stdout, process.stdin)
+
+    @classmethod
+    async def start(cls, env: dict[str, str], *command: str) -> "Program":
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, env=env, stdin=pipe, stdout=pipe, stderr=pipe)
+        return cls(process)
+
+    @classmethod
+    async def daemon(cls, env: dict[str, str], *arguments: str) -> "Program":
+        return await cls.start(env, sys.executable, "-P", __file__, *arguments)
+
+    @classmethod
+    async def forwarder(cls, env: dict[str, str]) -> "Program":
+        return await cls.start(env, sys.executable, "-P", "-m", "abey.daemon", "--stdio")
+
+    async def end(self) -> tuple[int, str]:
+        """The exit status and what stood on stderr, once it is over."""
+        async with asyncio.timeout(20):
+            _, errors = await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode, errors.decode()
 
 
-def ended(end: str) -> Params:
-    turn = {"turnId": "t1", "n": 1, "startedAt": AT, "endedAt": AT, "end": end}
-    return session(state="completed", turn=turn)
-
-
-def waiting(*calls: Params) -> Params:
-    return session(state="partialUserTurn", pending=list(calls or (pending(),)))
-
-
-def pending(**changes: Any) -> Params:
-    """A pending call that waits for an approval."""
-    base = {
-        "token": TOKEN,
-        "sessionId": SESSION_ID,
-        "turnId": "t1",
-        "callId": "c2",
-        "kind": "approval",
-        "tool": "bash_command",
-        "title": "bash_command date",
-        "arguments": {"command": "date"},
-        "argumentsHash": HASH,
-        "editable": True,
-        "cwd": "/w",
-        "reason": "approval required",
-        "suggestions": [],
-        "createdAt": AT,
-    }
-    return {**base, **changes}
-
-
-def tool_item(tool: str, state: str, revision: int = 3, **call: Any) -> Params:
-    base = {"itemId": f"{revision}.{tool}", "revision": revision, "turnId": "t1", "at": AT, "kind": "toolCall"}
-    return {**base, "call": {"callId": tool, "tool": tool, "arguments": {}, "state": state, **call}}
-
-
-def input_item() -> Params:
-    parts = [{"kind": "text", "text": "hello"}]
-    return {"itemId": "2.0", "revision": 2, "turnId": "t1", "at": AT, "kind": "input", "parts": parts}
-
-
-def transcript(*items: Params) -> Params:
-    return {"items": list(items), "hasMore": False}
-
-
-def completion(kind: str, applied: bool = True, **changes: Any) -> Params:
-    resolution = {"kind": kind, "by": "ann", "at": AT, "text": f"{kind} by ann"}
-    return {"applied": applied, "resolution": {**resolution, **changes}, "turnComplete": True, "session": session()}
-
-
-def _accept(daemon: FakeDaemon, listener: socket.socket) -> None:
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError:  # the test is over
-            return
-        threading.Thread(target=_serve, args=(daemon, connection), daemon=True).start()
-
-
-def _serve(daemon: FakeDaemon, connection: socket.socket) -> None:
-    with connection, connection.makefile("rb") as stream:
-        try:
-            while (message := read_frame(stream)) is not None:
-                threading.Thread(target=_reply, args=(daemon, connection, message), daemon=True).start()
-        except OSError:  # the client went in the middle of a frame
-            return
-
-
-def _reply(daemon: FakeDaemon, connection: socket.socket, message: Params) -> None:
-    answer = daemon.answer(message)
-    if answer is not None:
-        try:
-            connection.sendall(frame(answer))
-        except OSError:  # the client did not wait
-            return
+if __name__ == "__main__":
+    sys.exit(run(read_settings(sys.argv[1:], os.environ), create))

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from abey.shared.kinds import EXIT_OK
-from abey_cli.context import Context
+from abey_cli.context import Context, Which
 from abey_cli.failures import Failure
 
 POLL_SECONDS = 0.05
@@ -15,16 +15,11 @@ POLL_SECONDS = 0.05
 
 def status(context: Context) -> int:
     """Starts none: without a daemon this is `daemon/unreachable`."""
-    with contextlib.closing(context.running()) as client:
-        result = client.request("agents/status", {})
-    context.answer(result, lambda: _show_status(context, result))
-    return EXIT_OK
+    return _status(context, "running")
 
 
 def start(context: Context) -> int:
-    result = context.request("agents/status")
-    context.answer(result, lambda: _show_status(context, result))
-    return EXIT_OK
+    return _status(context, "shared")
 
 
 def stop(context: Context) -> int:
@@ -38,10 +33,17 @@ def restart(context: Context) -> int:
     return start(context)
 
 
+def _status(context: Context, which: Which) -> int:
+    with contextlib.closing(context.connected(which)) as client:
+        result = client.request("agents/status", {})
+    context.answer(result, lambda: _show_status(context, result))
+    return EXIT_OK
+
+
 def _stop(context: Context) -> None:
     """Returns when the process is gone; none running is fine."""
     try:
-        client = context.running()
+        client = context.connected("running")
     except Failure as failure:
         if failure.kind != "daemon/unreachable":
             raise

@@ -40,6 +40,7 @@ def check_journal(machine: Machine, records: Sequence[j.Record]) -> None:
 REPLAYED = "What a journal replays to is what the daemon remembers"
 GAPLESS = "Revisions rise by one, without a gap"
 ONCE = "No call starts twice unless its tool is idempotent or somebody chose to run it again"
+UNCHANGED = "A call in a final state never changes"
 
 
 def check_step(before: Session, after: Session) -> None:
@@ -47,7 +48,7 @@ def check_step(before: Session, after: Session) -> None:
     later = {call.call_id: call for call in _calls(after)}
     for call in _calls(before):
         if call.final and later.get(call.call_id) != call:
-            raise BrokenInvariant("A call in a final state never changes")
+            raise BrokenInvariant(UNCHANGED)
 
 
 def _calls(session: Session) -> list[Call]:

@@ -15,12 +15,13 @@ def generated() -> dict[str, str]:
     """The text of every generated file under its path from the root."""
     protocol = document()
     schema = json.dumps({"$comment": NOTE, **protocol}, indent=2).replace("{\n  ", "{ ", 1) + "\n"
+    constant = f'SCHEMA_HASH = "{schema_hash()}"\n'
     return {
         "cli/abey_cli/protocol_types.py": f'"""The types of the protocol. {NOTE}."""\n\n{typeddicts(protocol)}',
         "cli/abey_cli/schema.json": schema,
         "clients/vscode/src/protocol.ts": f"// {NOTE}\n\n{typescript(protocol)}",
         "docs/schema.json": schema,
-        "server/abey/protocol/schema_hash.py": f'"""The hash of the schema. {NOTE}."""\n\nSCHEMA_HASH = "{schema_hash()}"\n',
+        "server/abey/protocol/schema_hash.py": f'"""The hash of the schema. {NOTE}."""\n\n{constant}',
     }
 
 

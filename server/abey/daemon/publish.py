@@ -5,7 +5,7 @@ from typing import Any
 
 from abey.core.machine import Machine
 from abey.core.views import summary_view
-from abey.protocol.notifications import DAEMON, EVENT, SUMMARY, DaemonNotice, Summary
+from abey.protocol.notifications import DAEMON, SUMMARY, DaemonNotice, Summary
 from abey.rpc.peer import Peer
 
 

@@ -16,7 +16,6 @@ from abey.protocol.session import Damage, Session
 from abey.protocol.transcript import Item, Pending
 from abey.rpc.peer import Peer
 
-
 T = TypeVar("T")
 
 

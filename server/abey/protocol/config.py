@@ -19,7 +19,7 @@ ModelCode = Literal[
     "invalid-output",
 ]
 Text = Annotated[str, StringConstraints(min_length=1)]
-Slug = Annotated[str, StringConstraints(pattern=r"^[0-9a-z][0-9a-z_-]{0,63}$", max_length=64)]
+Slug = Annotated[str, StringConstraints(pattern=r"^[0-9a-z][0-9a-z_-]{0,63}$")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """The name of an environment variable."""
 

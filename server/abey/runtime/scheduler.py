@@ -15,11 +15,12 @@ from typing import Any
 
 from abey.core import effects as fx
 from abey.core.agent import Agent
-from abey.core.events import Event, GraceOver, Start, TimePassed
+from abey.core.conversation import ToolOutcome
+from abey.core.events import Event, GraceOver, ModelAnswered, ModelCallFailed, Start, TimePassed, ToolEnded
 from abey.core.machine import Context, Machine
 from abey.core.session import Session, open_calls
 from abey.core.transition import Transition, begin, transition
-from abey.errors import AbeyError, InvalidState, RecordFailed, RevisionConflict
+from abey.errors import AbeyError, RecordFailed, RevisionConflict, TooLarge
 from abey.protocol.journal import CallFinished, CallStarted, Record
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
@@ -50,7 +51,6 @@ class Scheduler:
         self._versions = versions
         self._workers = Workers(ports, self._report)
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._starting: set[str] = set()
         self._saved: set[str] = set()
         self.draining = False
 
@@ -92,19 +92,15 @@ class Scheduler:
         return await asyncio.shield(task)
 
     async def _start(self, event: Start, agent: Agent) -> Submitted:
-        created = event.created
-        if created.session_id in self._starting:
-            raise InvalidState(f"session {created.session_id} exists", sessionId=created.session_id)
-        self._starting.add(created.session_id)
-        try:
-            done = begin(event, self._context(agent, agent, None))
-            await asyncio.to_thread(self._save_config, created.config_hash, created.config)
-            journal = await asyncio.to_thread(self._ports.store.create, created.session_id, done.records)
-        finally:
-            self._starting.discard(created.session_id)
-        live = Live(done.machine, journal, EventLog(), done.agent)
-        self._sessions.add(live)
+        done = begin(event, self._context(agent, agent, None))
+        live = await self._sessions.create(event.created.session_id, lambda: self._create(done))
         return self._took(live, done)
+
+    async def _create(self, done: Transition) -> Live:
+        session = done.machine.session
+        await asyncio.to_thread(self._save_config, session.config_hash, session.created.config)
+        journal = await asyncio.to_thread(self._ports.store.create, session.id, done.records)
+        return Live(done.machine, journal, EventLog(), done.agent)
 
     async def _submit(self, live: Live, event: Event, if_revision: int | None) -> Submitted:
         async with live.lock:
@@ -188,6 +184,8 @@ class Scheduler:
         """News of work in flight. Nobody asked, so nobody can be answered: what goes wrong stops the session."""
         try:
             await self.submit(live, event)
+        except TooLarge as error:
+            await self._report(live, _too_large(event, error))
         except AbeyError as error:
             if live.failure is None:
                 self._fail_stop(live, error)
@@ -239,3 +237,14 @@ class Scheduler:
         if old is not None and old is not asyncio.current_task():
             old.cancel()
         setattr(live, slot, asyncio.create_task(wait()))
+
+
+def _too_large(event: Event, error: TooLarge) -> Event:
+    """What is recorded in place of something that does not fit into a record."""
+    match event:
+        case ToolEnded():
+            return ToolEnded(event.invocation_id, ToolOutcome(f"tool/too-large: {error.message}", "tool/too-large"))
+        case ModelAnswered():
+            return ModelCallFailed(event.invocation_id, "invalid-output", error.message, event.answer.attempts)
+        case _:
+            raise error

@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from abey.core.agent import Agent
 from abey.core.machine import Machine
 from abey.core.replay import IllegalRecord, apply, recover
 from abey.core.session import Session
-from abey.errors import AbeyError, SessionDamaged, UnknownSession, UnknownToken
+from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record
 from abey.protocol.session import Damage
 from abey.runtime.agents.versions import Versions
@@ -41,7 +43,7 @@ class Sessions:
         self._clock = clock
         self._entries: dict[str, Entry] = {}
         self._tokens: dict[str, str] = {}
-        self._loading: dict[str, asyncio.Task[Entry]] = {}
+        self._coming: dict[str, asyncio.Future[Entry]] = {}
 
     @property
     def loaded(self) -> tuple[Live, ...]:
@@ -66,8 +68,9 @@ class Sessions:
     async def all(self) -> tuple[tuple[Live, ...], tuple[Broken, ...]]:
         """Every session and every damaged one, oldest first."""
         for session_id in await asyncio.to_thread(self._store.ids):
-            if session_id not in self._entries:
-                await self._load(session_id)
+            with suppress(UnknownSession):  # it went, or its creation failed, while we looked
+                if session_id not in self._entries:
+                    await self._load(session_id)
         live = sorted(self.loaded, key=lambda one: (one.machine.session.created_at, one.id))
         broken = [entry for entry in self._entries.values() if isinstance(entry, Broken)]
         return tuple(live), tuple(sorted(broken, key=lambda one: one.damage.session_id))
@@ -81,9 +84,24 @@ class Sessions:
             raise UnknownToken(f"no call has the token {token}", token=token)
         return await self.get(session_id)
 
-    def add(self, live: Live) -> None:
-        """A session that was just made."""
-        self._entries[live.id] = live
+    async def create(self, session_id: str, make: Callable[[], Awaitable[Live]]) -> Live:
+        """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""
+        if session_id in self._entries or session_id in self._coming:
+            raise InvalidState(f"session {session_id} exists", sessionId=session_id)
+        coming: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        self._coming[session_id] = coming
+        try:
+            live = await make()
+        except BaseException:
+            coming.set_exception(UnknownSession(f"session {session_id} was not created", sessionId=session_id))
+            coming.exception()  # retrieved: nobody may be waiting
+            raise
+        else:
+            coming.set_result(live)
+            self._entries[session_id] = live
+            return live
+        finally:
+            del self._coming[session_id]
 
     def issued(self, live: Live, records: tuple[Record, ...]) -> None:
         """Remembers whose the tokens are that these records issue."""
@@ -98,12 +116,12 @@ class Sessions:
         return await self.get(session_id)
 
     async def _load(self, session_id: str) -> Entry:
-        task = self._loading.get(session_id)
-        if task is None:
-            task = asyncio.create_task(self._read(session_id))
-            self._loading[session_id] = task
-            task.add_done_callback(lambda _: self._loading.pop(session_id, None))
-        return await asyncio.shield(task)
+        coming = self._coming.get(session_id)
+        if coming is None:
+            coming = asyncio.create_task(self._read(session_id))
+            self._coming[session_id] = coming
+            coming.add_done_callback(lambda _: self._coming.pop(session_id, None))
+        return await asyncio.shield(coming)
 
     async def _read(self, session_id: str) -> Entry:
         try:

@@ -1,12 +1,14 @@
 """Connecting to the shared daemon, and starting it when there is none."""
 
+import fcntl
 import os
 import shlex
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from abey.shared.owner import NotOurs, peer_uid, private_folder
@@ -59,17 +61,43 @@ def command(env: Mapping[str, str]) -> list[str]:
 
 
 def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.socket:
-    """A connection to the daemon that won: one of ours that ends quietly found another one holding the lock."""
+    """One starter at a time starts a daemon; the others wait for it, and take their turn should it fail."""
     daemon: _Daemon | None = None
-    for _ in range(max(1, round(timeout / POLL_SECONDS))):
-        if found := _reach(state_dir, env):
-            return found
-        if daemon is None or daemon.poll() == 0:
-            daemon = _spawn(state_dir, env)
-        elif daemon.returncode:
-            raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_line(state_dir)}")
-        time.sleep(POLL_SECONDS)
+    with _folder(state_dir) as folder:
+        for _ in range(max(1, round(timeout / POLL_SECONDS))):
+            our_turn = _locked(folder)
+            if found := _reach(state_dir, env):
+                return found
+            if daemon and daemon.poll():
+                raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_line(state_dir)}")
+            if our_turn and (daemon is None or daemon.returncode == 0):  # 0: an older one was still about to end
+                daemon = _spawn(state_dir, env)
+            time.sleep(POLL_SECONDS)
     raise DidNotStart(f"no daemon accepted within {timeout:g} s; see {log_path(state_dir)}")
+
+
+@contextmanager
+def _folder(state_dir: Path) -> Iterator[int]:
+    """A descriptor of the state folder, made if absent; closing it gives the turn to the next starter."""
+    try:
+        descriptor = os.open(private_folder(state_dir), os.O_RDONLY | os.O_DIRECTORY)
+    except (OSError, NotOurs) as error:
+        raise DidNotStart(f"the daemon cannot be started: {error}") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _locked(folder: int) -> bool:
+    """Whether the turn is ours, now or from before; never waits."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks: the daemon is the one that says so
+    return True
 
 
 def _reach(state_dir: Path, env: Mapping[str, str]) -> socket.socket | None:
@@ -101,7 +129,6 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
     """A daemon with a process session of its own, cwd `/`, null stdin, its log as output, nothing inherited."""
     log = log_path(state_dir)
     try:
-        private_folder(state_dir)
         private_folder(log.parent)
         _rotate(log)
         with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as output:

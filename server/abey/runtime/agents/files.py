@@ -48,10 +48,13 @@ def read_text(path: Path) -> str:
 
 def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):
             raise Unreadable("a directory, not a file")
         if not stat.S_ISREG(kind):
             raise Unreadable("not a regular file")
-        return file.read(MAX_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)

@@ -161,9 +161,10 @@ def _finding(document: Document, fact: Fact, source: str) -> Finding:
 
 def _span(document: Document, pointer: str, *, on_key: bool) -> Span:
     """Where the text has `pointer`, or the nearest thing around it that it has."""
-    while pointer and pointer not in document.values:
-        pointer = pointer.rpartition("/")[0]
-    whole = document.values[pointer]
-    if on_key:
+    there = pointer
+    while there not in document.values:
+        there = there.rpartition("/")[0]
+    whole = document.values[there]
+    if on_key and there == pointer:
         return document.keys.get(pointer, Span(whole.start, min(whole.start + 1, whole.end)))
     return whole

@@ -1,0 +1,99 @@
+"""`abey rpc`: one request, or JSON lines in and out."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from support.canned_daemon import CannedDaemon, Refusal, session
+
+ABEY = [sys.executable, "-c", "import sys; from abey_cli.main import main; sys.exit(main())"]
+
+
+def refuse(_params: object) -> object:
+    raise Refusal(-31001, "no such session", kind="session/unknown", retryable=False)
+
+
+REFUSED = {"code": -31001, "message": "no such session", "data": {"kind": "session/unknown", "retryable": False}}
+
+
+@pytest.fixture
+def lines(work: Path):
+    """Runs `abey rpc -` as a program, with these lines on its stdin."""
+
+    def run(*given: object, options: tuple[str, ...] = ()):
+        text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in given)
+        done = subprocess.run([*ABEY, "rpc", "-", *options], input=text, capture_output=True, text=True, timeout=30)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+    return run
+
+
+def test_one_request_prints_any_result(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/get"] = lambda params: {"session": session(sessionId=params["sessionId"])}
+    daemon.on["agents/none"] = None
+    by_argument = abey("rpc", "agents/get", '{"sessionId": "x"}')
+    by_stdin = abey("rpc", "agents/get", "-", typed='{"sessionId": "x"}')
+    assert by_argument == by_stdin == (0, json.dumps({"session": session(sessionId="x")}) + "\n", "")
+    assert abey("rpc", "agents/none", "--json") == (0, "null\n", "")
+    assert daemon.params("agents/none") == [{}]
+
+
+def test_an_error_is_json_and_the_exit_code_that_of_its_kind(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/get"] = refuse
+    ran = abey("rpc", "agents/get", "{}", "--json")
+    assert (ran.code, json.loads(ran.out)) == (4, {"error": REFUSED})
+    assert abey("rpc", "agents/get", "{}") == (4, "", "abey: no such session (session/unknown)\n")
+
+
+@pytest.mark.parametrize(
+    "options", [("agents/get", "{"), ("agents/get", "NaN"), ("-", "{}"), ("agents/get", "{}", "--fail")]
+)
+def test_what_is_no_request_is_exit_2(abey, daemon: CannedDaemon, options) -> None:
+    assert abey("rpc", *options).code == 2
+    assert daemon.asked == []
+
+
+def test_lines_are_answered_as_the_answers_come(lines, daemon: CannedDaemon) -> None:
+    second = threading.Event()
+
+    def slow(_params: object) -> object:
+        assert second.wait(10)
+        return "slow"
+
+    def quick(_params: object) -> object:
+        second.set()
+        return "quick"
+
+    daemon.on.update({"slow": slow, "quick": quick})
+    asked = [{"id": "a", "method": "slow"}, "", {"id": 2, "method": "quick", "params": {"x": 1}}]
+    assert lines(*asked) == (0, [{"id": 2, "result": "quick"}, {"id": "a", "result": "slow"}], "")
+    assert sorted(daemon.asked) == [("quick", {"x": 1}), ("slow", {})]
+
+
+def test_a_bad_line_is_answered_and_the_next_one_served(lines, daemon: CannedDaemon) -> None:
+    daemon.on["ping"] = "pong"
+    code, answers, said = lines("{nonsense", {"id": 7}, "[1]", '{"id": 1, "x": NaN}', {"method": "ping"})
+    head = [(answer["id"], answer.get("error", {}).get("code"), answer.get("result")) for answer in answers]
+    assert (code, head, said) == (
+        0,
+        [(None, -32700, None), (7, -32700, None), (None, -32700, None), (None, -32700, None), (None, None, "pong")],
+        "",
+    )
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--fail",), 1)])
+def test_only_with_fail_an_error_is_exit_1(lines, daemon: CannedDaemon, options, code) -> None:
+    daemon.on["agents/get"] = refuse
+    asked = {"id": 1, "method": "agents/get"}
+    assert lines(asked, options=options) == (code, [{"id": 1, "error": REFUSED}], "")
+
+
+def test_more_lines_than_the_daemon_takes_at_once_are_all_answered(lines, daemon: CannedDaemon) -> None:
+    daemon.agents = {"protocolVersion": "1.0", "limits": {"requestsInFlight": 3}}
+    daemon.on["echo"] = lambda params: params["n"]
+    code, answers, _ = lines(*({"id": n, "method": "echo", "params": {"n": n}} for n in range(500)))
+    assert code == 0
+    assert sorted(answers, key=lambda answer: answer["id"]) == [{"id": n, "result": n} for n in range(500)]

@@ -1,0 +1,151 @@
+"""The forwarder: bytes through, and a last word for what the daemon will never answer."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.raw_peer import RawPeer, Stage
+
+from abey.daemon.binding import bind, write_address
+from abey.daemon.forward import Ledger, forward
+from abey.daemon.listen import Listener
+from abey.daemon.settings import read_settings
+from abey.rpc.connection import LIMITS
+from abey.rpc.framing import frame
+
+GONE = {"code": -31021, "message": "the daemon is gone", "data": {"kind": "daemon/gone", "retryable": True}}
+
+
+@dataclass
+class Editor:
+    """A client behind a forwarder, which runs in a thread of this process."""
+
+    peer: RawPeer
+    status: asyncio.Future[int]
+
+
+@asynccontextmanager
+async def editor(root: Path) -> AsyncIterator[Editor]:
+    loop = asyncio.get_running_loop()
+    settings = read_settings(["--stdio"], {"ABEY_STATE_DIR": str(root), "ABEY_RUNTIME_DIR": str(root / "run")})
+    incoming, to_it = os.pipe()
+    from_it, outgoing = os.pipe()
+    status: asyncio.Future[int] = loop.create_future()
+
+    def run() -> None:
+        code = forward(settings, incoming, outgoing)
+        os.close(outgoing)
+        loop.call_soon_threadsafe(status.set_result, code)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    reader = asyncio.StreamReader()
+    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(from_it, "rb", 0))
+    writing, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(to_it, "wb", 0))
+    try:
+        yield Editor(RawPeer(reader, asyncio.StreamWriter(writing, protocol, reader, loop)), status)
+    finally:
+        writing.close()
+        await status
+        reading.close()
+        thread.join()
+
+
+@asynccontextmanager
+async def daemon(root: Path) -> AsyncIterator[Listener]:
+    path = root / "run" / "socket"
+    listener = Listener(Stage().surface, LIMITS, bind(path), path, root)
+    write_address(root, path)
+    await listener.start()
+    try:
+        yield listener
+    finally:
+        await listener.close()
+
+
+async def test_a_session_through_the_forwarder_ends_as_lsp_wants_it(tmp_path: Path) -> None:
+    async with daemon(tmp_path), editor(tmp_path) as client:
+        hello = await client.peer.initialize()
+        echo = await client.peer.reply("agents/echo", {"value": "é" * 100_000})
+        bye = await client.peer.reply("shutdown")
+        client.peer.notify("exit")
+        assert ("result" in hello, len(echo["result"]["value"]), bye["result"], await client.status) == (
+            True,
+            100_000,
+            None,
+            0,
+        )
+
+
+async def test_exit_without_shutdown_is_1(tmp_path: Path) -> None:
+    async with daemon(tmp_path), editor(tmp_path) as client:
+        await client.peer.initialize()
+        client.peer.notify("exit")
+        assert await client.status == 1
+
+
+async def test_a_client_that_closes_its_end_gets_its_answers_first(tmp_path: Path) -> None:
+    async with daemon(tmp_path), editor(tmp_path) as client:
+        client.peer.ask(1, "initialize", {})
+        client.peer.ask(2, "agents/echo", {"value": 2})
+        client.peer.writer.write_eof()
+        answers = [await client.peer.message() for _ in range(3)]
+        assert ([answer and answer["id"] for answer in answers], await client.status) == ([1, 2, None], 0)
+
+
+async def test_hostile_bytes_reach_the_daemon_and_its_refusal_the_client(tmp_path: Path) -> None:
+    async with daemon(tmp_path), editor(tmp_path) as client:
+        client.peer.raw(frame(b"{nope") + b"Content-Length: -1\r\n\r\n")
+        answers = [await client.peer.message() for _ in range(3)]
+        codes = [answer and answer["error"]["code"] for answer in answers]
+        assert (codes, await client.status) == ([-32700, -32600, None], 1)
+
+
+async def test_what_is_open_when_the_daemon_goes_is_answered_and_the_forwarder_ends_with_1(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "socket"
+    with bind(path) as bound:
+        write_address(tmp_path, path)
+        bound.setblocking(False)
+        async with editor(tmp_path) as client:
+            loop = asyncio.get_running_loop()
+            accepted, _ = await loop.sock_accept(bound)
+            for request_id in (1, "1", 2):
+                client.peer.ask(request_id, "agents/wait")
+            reader, writer = await asyncio.open_connection(sock=accepted)
+            dying = RawPeer(reader, writer)
+            for _ in range(3):
+                await dying.message()
+            dying.raw(frame(b'{"jsonrpc":"2.0","id":2,"result":{}}') + b'Content-Length: 50\r\n\r\n{"jsonrpc":')
+            dying.hang_up()
+            answers = [await client.peer.message() for _ in range(4)]
+            assert (answers, await client.status) == (
+                [
+                    {"jsonrpc": "2.0", "id": 2, "result": {}},
+                    {"jsonrpc": "2.0", "id": 1, "error": GONE},
+                    {"jsonrpc": "2.0", "id": "1", "error": GONE},
+                    None,
+                ],
+                1,
+            )
+
+
+def test_a_ledger_keeps_what_is_asked_until_it_is_answered() -> None:
+    ledger = Ledger()
+    ask = b'[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"},{"method":"n"},7]'
+    ledger.asks(frame(ask) + frame(b"{nope") + frame(b'{"id":true,"method":"m"}'))
+    ledger.answers(b'[{"jsonrpc":"2.0","id":1,"result":null}]')
+    ledger.answers(b'{"jsonrpc":"2.0","id":2,"method":"ours"}')
+    assert len(ledger.last_words()) == 1
+
+
+def test_a_daemon_that_cannot_be_started_is_6_with_the_reason(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    env = {"ABEY_STATE_DIR": str(tmp_path), "ABEY_DAEMON": "/nowhere/abey-daemon", "ABEY_RUNTIME_DIR": str(tmp_path)}
+    assert forward(read_settings(["--stdio"], env)) == 6
+    assert "abey-daemon: the daemon cannot be started: " in capfd.readouterr().err

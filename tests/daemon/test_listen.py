@@ -1,0 +1,147 @@
+"""The socket: private, one at its path, there again when it was removed, and not for more than there is room for."""
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from support.raw_peer import RawPeer, Stage, until
+
+from abey.daemon.binding import bind, identity, write_address
+from abey.daemon.listen import Listener
+from abey.protocol.methods import Limits
+from abey.rpc.connection import LIMITS
+from abey.shared.owner import NotOurs, peer_uid, private_folder
+from abey.shared.places import address_path, read_address
+
+
+@asynccontextmanager
+async def listening(root: Path, limits: Limits = LIMITS) -> AsyncIterator[Listener]:
+    path = root / "run" / "socket"
+    listener = Listener(Stage().surface, limits, bind(path), path, root)
+    await listener.start()
+    try:
+        yield listener
+    finally:
+        await listener.close()
+
+
+async def visit(root: Path) -> RawPeer:
+    return RawPeer(*await asyncio.open_unix_connection(root / "run" / "socket"))
+
+
+def modes(*paths: Path) -> list[int]:
+    return [stat.S_IMODE(path.stat().st_mode) for path in paths]
+
+
+async def test_a_socket_is_private_and_takes_the_place_of_a_dead_one(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir(mode=0o755)
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(os.fspath(tmp_path / "run" / "socket"))
+    dead.close()
+    async with listening(tmp_path):
+        peer = await visit(tmp_path)
+        assert "result" in await peer.initialize()
+        assert modes(tmp_path / "run", tmp_path / "run" / "socket") == [0o700, 0o600]
+        assert [path.name for path in (tmp_path / "run").iterdir()] == ["socket"]
+        peer.hang_up()
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_an_address_is_a_private_file(tmp_path: Path) -> None:
+    write_address(tmp_path, Path("/r/socket"))
+    assert (read_address(tmp_path), modes(address_path(tmp_path)), list(tmp_path.iterdir())) == (
+        Path("/r/socket"),
+        [0o600],
+        [address_path(tmp_path)],
+    )
+
+
+def somebody_elses(folder: Path) -> Path:
+    """A folder of another user: root's, or one that root gave away."""
+    if os.getuid() != 0:
+        return Path("/")
+    folder.mkdir()
+    os.chown(folder, 65534, 65534)
+    return folder
+
+
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    folder = somebody_elses(tmp_path / "theirs")
+    with pytest.raises(NotOurs, match="belongs to user"):
+        private_folder(folder)
+
+
+def test_the_peer_of_a_socket_is_known() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert peer_uid(one) == os.getuid()
+
+
+async def test_a_socket_that_was_removed_is_bound_again_and_so_is_its_address(tmp_path: Path) -> None:
+    async with listening(tmp_path) as listener:
+        early = await visit(tmp_path)
+        await early.initialize()
+        keeping = asyncio.create_task(listener.keep_bound(every=0.001))
+        path = tmp_path / "run" / "socket"
+        path.unlink()
+        path.parent.rmdir()
+        await until(lambda: identity(path) is not None and read_address(tmp_path) == path)
+        late = await visit(tmp_path)
+        assert "result" in await late.initialize()
+        assert await early.reply("agents/echo", {"value": 1}) == {
+            "jsonrpc": "2.0",
+            "id": "own",
+            "result": {"value": 1},
+        }
+        assert listener.clients == 2
+        keeping.cancel()
+        early.hang_up()
+        late.hang_up()
+
+
+async def test_a_socket_that_cannot_be_bound_again_is_tried_until_it_can(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with listening(tmp_path) as listener:
+        keeping = asyncio.create_task(listener.keep_bound(every=0.001))
+        path = tmp_path / "run" / "socket"
+        path.unlink()
+        path.parent.rmdir()
+        path.parent.write_text("in the way")
+        await until(lambda: "cannot be bound again" in caplog.text)
+        path.parent.unlink()
+        await until(lambda: identity(path) is not None)
+        keeping.cancel()
+
+
+async def test_a_connection_too_many_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(tmp_path) as listener:
+        peers = [await visit(tmp_path) for _ in range(LIMITS.connections)]
+        await until(lambda: listener.clients == LIMITS.connections)
+        refused = await visit(tmp_path)
+        answer, end = await refused.message(), await refused.message()
+        assert "result" in await peers[-1].initialize()
+        for peer in (*peers, refused):
+            peer.hang_up()
+        await until(lambda: listener.clients == 0)
+    data = {"kind": "overloaded", "retryable": True, "retryAfterMs": 1000}
+    error = {"code": -31011, "message": "the daemon has 64 connections", "data": data}
+    assert (answer, end) == ({"jsonrpc": "2.0", "id": None, "error": error}, None)
+    assert "a connection is refused: there are 64" in caplog.text
+
+
+async def test_a_listener_that_closes_answers_who_waits(tmp_path: Path) -> None:
+    async with listening(tmp_path) as listener:
+        peer = await visit(tmp_path)
+        await peer.initialize()
+        peer.ask(1, "agents/wait")
+        await peer.reply("agents/echo", {})
+        await listener.close()
+        answer = await peer.message()
+        peer.hang_up()
+    assert answer["error"]["data"] == {"kind": "daemon/draining", "retryable": True}

@@ -1,0 +1,66 @@
+"""The command line and the environment of the daemon."""
+
+from pathlib import Path
+
+import pytest
+
+from abey.daemon.main import main
+from abey.daemon.settings import Settings, read_settings
+from abey.shared.places import socket_path
+from abey.shared.version import VERSION
+
+ENV = {"ABEY_STATE_DIR": "/s", "ABEY_CONFIG_DIR": "/c", "ABEY_RUNTIME_DIR": "/r"}
+
+
+def test_settings_have_defaults() -> None:
+    assert read_settings([], ENV) == Settings(
+        mode="shared",
+        state_dir=Path("/s"),
+        config_dir=Path("/c"),
+        runtime_dir=Path("/r"),
+        socket=socket_path(Path("/s"), ENV),
+        durability="power",
+        log_level="info",
+        idle_exit=1800.0,
+        env=ENV,
+    )
+
+
+def test_settings_are_what_was_said() -> None:
+    env = {**ENV, "ABEY_DURABILITY": "process", "ABEY_LOG": "DEBUG"}
+    said = read_settings(["--stdio", "--standalone", "--idle-exit", "5"], env)
+    assert (said.mode, said.durability, said.log_level, said.idle_exit) == ("standalone", "process", "debug", 5.0)
+
+
+def test_stdio_alone_is_the_forwarder() -> None:
+    assert read_settings(["--stdio"], ENV).mode == "forward"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "reason"),
+    [
+        (["--standalone"], {}, "--standalone serves stdio itself: say --stdio, too"),
+        (["--idle-exit", "0"], {}, "argument --idle-exit: 0 is no number of seconds above 0"),
+        (["--idle-exit", "nan"], {}, "argument --idle-exit: nan is no number of seconds above 0"),
+        (["--idle-exit", "soon"], {}, "argument --idle-exit: invalid _seconds value: 'soon'"),
+        ([], {"ABEY_DURABILITY": "none"}, "ABEY_DURABILITY is power or process, not 'none'"),
+        ([], {"ABEY_LOG": "loud"}, "ABEY_LOG is one of debug, info, warning, error, not 'loud'"),
+        (["--std"], {}, "unrecognized arguments: --std"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    arguments: list[str], env: dict[str, str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        read_settings(arguments, {**ENV, **env})
+    assert (ended.value.code, capsys.readouterr().err.endswith(f"abey-daemon: error: {reason}\n")) == (2, True)
+
+
+def test_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"abey-daemon {VERSION}\n")
+
+
+def test_settings_do_not_show_the_environment() -> None:
+    assert "canary" not in repr(read_settings([], {**ENV, "KEY": "canary"}))

@@ -1,0 +1,227 @@
+"""The scheduler: what it promises whatever clients, models, tools and disks do."""
+
+import asyncio
+import errno
+from pathlib import Path
+
+import pytest
+from support.shell import CLIENT, Shell, agent, answer, outcome, versioned
+from support.world import TOOLS, tool
+
+from abey.core import events as e
+from abey.core.hashes import proposed_hash
+from abey.core.session import Call
+from abey.errors import InvalidState, ModelFailed, RecordFailed, RevisionConflict, SessionBusy
+from abey.protocol import outcomes as o
+from abey.runtime.live import Live
+from abey.runtime.store.faults import Fault, FaultyIO
+
+DONE = answer(text="done")
+
+
+def types(live: Live) -> list[str]:
+    text = live.journal.path.read_text(encoding="ascii")
+    return [line.split('"type":"')[-1].split('"')[0] for line in text.splitlines()]
+
+
+def call(live: Live, name: str) -> Call:
+    batch = live.machine.session.batch or live.machine.session.last_answer
+    assert batch is not None
+    return next(one for one in batch.calls if one.tool == name)
+
+
+async def approve(shell: Shell, live: Live, name: str, *, resume: bool = False) -> None:
+    one = call(live, name)
+    assert one.verdict is not None
+    event = e.Complete(one.verdict.token, o.Approve(), proposed_hash(live.machine.session, one), CLIENT, resume=resume)
+    await shell.scheduler.submit(live, event)
+
+
+async def test_a_turn_runs_from_prompt_to_answer_and_its_journal_tells_it(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE])
+    started = await shell.start(run=e.UNTIL_YIELD)
+    assert await outcome(started) == "completed"
+    assert types(started.live) == [
+        "created",
+        "input",
+        "model-requested",
+        "candidate",
+        "call-decided",
+        "call-started",
+        "call-finished",
+        "tool-results",
+        "model-requested",
+        "candidate",
+        "final",
+    ]
+
+
+async def test_what_a_client_started_goes_on_when_the_client_gives_up_waiting(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    shell = Shell(tmp_path, [gate, DONE])
+    live = (await shell.start()).live
+    waiting = asyncio.create_task(shell.drive(live))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    gate.set()
+    await shell.until(lambda: live.machine.session.state == "completed")
+
+
+async def test_calls_run_at_once_up_to_the_limit_and_their_results_are_in_model_order(tmp_path: Path) -> None:
+    asked = answer(*((f"c{n}", "run", "{}") for n in range(5)))
+    shell = Shell(tmp_path, [asked, DONE], max_concurrency=2)
+    live = (await shell.start()).live
+    await outcome(await shell.drive(live))
+    shell.tools.instant = False
+    step = await shell.drive(live)
+    await shell.until(lambda: shell.tools.running == 2)
+    shell.tools.end("run")
+    assert await outcome(step) == "advanced"
+    assert (shell.tools.most, len(shell.tools.started)) == (2, 5)
+    assert [one.call_id for one in live.machine.session.turns[0].entries[1].calls] == ["c0", "c1", "c2", "c3", "c4"]
+
+
+async def test_a_step_is_refused_while_another_runs_and_cancel_ends_it(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [asyncio.Event()])
+    live = (await shell.start()).live
+    first = await shell.drive(live)
+    with pytest.raises(SessionBusy):
+        await shell.drive(live)
+    await shell.scheduler.submit(live, e.Cancel(None, "enough", CLIENT))
+    assert await outcome(first) == "completed"
+    assert (live.machine.session.state, live.machine.session.turns[0].end) == ("completed", "cancelled")
+
+
+async def test_a_tool_that_ignores_its_abort_is_left_behind_and_its_late_result_is_nobodys(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE])
+    shell.tools.instant, shell.tools.stubborn = False, True
+    live = (await shell.start()).live
+    await outcome(await shell.drive(live))
+    running = await shell.drive(live)
+    await shell.until(lambda: shell.tools.started == ["run"])
+    await shell.scheduler.submit(live, e.Cancel(None, None, CLIENT))
+    assert live.machine.work.activity == "stopping"
+    shell.clock.advance(10)
+    assert await outcome(running) == "completed"
+    before = types(live)
+    shell.tools.end("run", "late")
+    await shell.until(lambda: shell.heard.notices)
+    assert [notice["type"] for notice in shell.heard.notices] == ["stale-result"]
+    assert types(live) == before
+    sent = e.Send(e.NewInput(live.machine.session.turns[0].entries[0].parts), e.UNTIL_YIELD, CLIENT)
+    assert await outcome(await shell.scheduler.submit(live, sent)) == "completed"
+
+
+async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_it_back(tmp_path: Path) -> None:
+    io = FaultyIO(None)
+    shell = Shell(tmp_path, [DONE, DONE, DONE], io=io)
+    live, other = (await shell.start("s1")).live, (await shell.start("s2")).live
+    io.fault = Fault(len(io.calls), errno.ENOSPC, sticky=True)
+    with pytest.raises(RecordFailed) as failed:
+        await shell.drive(live)
+    assert failed.value.details["errno"] == errno.ENOSPC
+    io.fault = None
+    with pytest.raises(RecordFailed):
+        await shell.drive(live)
+    assert live.machine.session.revision == 2
+    assert await outcome(await shell.drive(other)) == "completed"
+    again = await shell.sessions.reload("s1")
+    assert again.machine.session == live.machine.session
+    assert await outcome(await shell.drive(again)) == "completed"
+
+
+async def test_a_result_that_fits_no_record_is_a_failed_result(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE])
+    shell.tools.instant = False
+    live = (await shell.start()).live
+    await outcome(await shell.drive(live))
+    step = await shell.drive(live)
+    await shell.until(lambda: shell.tools.gates)
+    shell.tools.end("run", "x" * (2 << 20))
+    assert await outcome(step) == "advanced"
+    finished = live.machine.session.turns[0].entries[1].calls[0].finished
+    assert finished is not None and (finished.outcome, finished.error) == ("failed", "tool/too-large")
+
+
+async def test_an_approval_with_resume_goes_on_to_the_answer(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "ask", "{}")), DONE])
+    started = await shell.start(run=e.UNTIL_YIELD)
+    assert await outcome(started) == "waiting"
+    await approve(shell, started.live, "ask", resume=True)
+    await shell.until(lambda: started.live.machine.session.state == "completed")
+    assert shell.tools.started == ["ask"]
+
+
+async def test_a_call_that_nobody_answers_in_time_expires_by_itself(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "soon", "{}")), DONE])
+    started = await shell.start(run=e.UNTIL_TURN)
+    await shell.until(lambda: started.live.machine.session.state == "partialUserTurn")
+    shell.clock.advance(61)
+    assert await outcome(started) == "completed"
+    assert shell.tools.started == []
+
+
+async def test_a_failed_model_call_leaves_the_session_usable(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [ModelFailed("auth", "no key"), DONE])
+    live = (await shell.start()).live
+    submitted = await shell.drive(live)
+    assert submitted.run is not None
+    end = await submitted.run
+    assert end.error is not None and end.error.data == {"kind": "model/auth", "retryable": False}
+    error = live.machine.session.last_error
+    assert error is not None and error.kind == "model/auth"
+    assert await outcome(await shell.drive(live)) == "completed"
+
+
+async def test_a_running_step_keeps_its_agent_and_the_next_one_has_the_new_one(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    shell = Shell(tmp_path, [gate, answer(("c1", "run", "{}")), DONE])
+    started = await shell.start(run=e.UNTIL_YIELD)
+    await shell.until(lambda: shell.model.requests)
+    shell.source.save(versioned(agent((tool("fresh"), *TOOLS))))
+    gate.set()
+    assert await outcome(started) == "completed"
+    offered = [[one.name for one in request.tools] for request in shell.model.requests]
+    assert ["fresh" in names for names in offered] == [False, True]
+
+
+async def test_a_session_whose_agent_is_gone_goes_on_with_the_last_version(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [DONE])
+    live = (await shell.start()).live
+    shell.source.only = None
+    assert shell.versions.latest(live.machine.session).stale
+    assert await outcome(await shell.drive(live)) == "completed"
+
+
+async def test_one_id_is_one_session_however_many_start_it_at_once(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [])
+    results = await asyncio.gather(
+        *(shell.start("same") for _ in range(5)), shell.sessions.all(), return_exceptions=True
+    )
+    kinds = [type(result) for result in results[:5]]
+    assert kinds.count(InvalidState) == 4
+    assert len((await shell.sessions.all())[0]) == 1
+
+
+async def test_a_session_comes_back_from_its_journal_as_it_was(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}"), ("c2", "ask", "{}")), DONE])
+    live = (await shell.start()).live
+    await outcome(await shell.drive(live))
+    await outcome(await shell.drive(live))
+    await shell.scheduler.close()
+    later = Shell(tmp_path, [DONE])
+    again = await later.sessions.get("s1")
+    assert again.machine.session == live.machine.session
+    assert again.log.next_seq == live.log.next_seq
+    found = await later.sessions.of_token(call(live, "ask").verdict.token)  # type: ignore[union-attr]  # it is decided
+    assert found is again
+
+
+async def test_a_stale_revision_is_refused_and_nothing_happens(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [DONE])
+    live = (await shell.start()).live
+    with pytest.raises(RevisionConflict) as conflict:
+        await shell.scheduler.submit(live, e.Drive(e.STEP, CLIENT), if_revision=1)
+    assert conflict.value.details == {"revision": 2}
+    assert types(live) == ["created", "input"]
