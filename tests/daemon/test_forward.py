@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.fake_daemon import ROOT, environment
 from support.raw_peer import RawPeer, Stage
 
 from abey.daemon.binding import bind, write_address
@@ -149,3 +152,10 @@ def test_a_daemon_that_cannot_be_started_is_6_with_the_reason(
     env = {"ABEY_STATE_DIR": str(tmp_path), "ABEY_DAEMON": "/nowhere/abey-daemon", "ABEY_RUNTIME_DIR": str(tmp_path)}
     assert forward(read_settings(["--stdio"], env)) == 6
     assert "abey-daemon: the daemon cannot be started: " in capfd.readouterr().err
+
+
+def test_the_forwarder_imports_nothing_that_takes_long() -> None:
+    slow = {"asyncio", "pydantic", "pygls", "lsprotocol", "logging"}
+    program = f"import sys, abey.daemon.main, abey.daemon.forward; print(sorted({slow} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], env=environment(ROOT), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -37,7 +37,10 @@ def test_a_long_message_is_cut() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"type": "objct"}, "the tool's schema is broken at /type: 'objct' is not valid under any of the given schemas"),
+        (
+            {"type": "objct"},
+            "the tool's schema is broken at /type: 'objct' is not valid under any of the given schemas",
+        ),
         ({"properties": []}, "the tool's schema is broken at /properties: [] is not of type 'object'"),
         ({"pattern": "("}, "the tool's schema is broken at /pattern: '(' is not a 'regex'"),
         ({"$schema": 5}, "the tool's schema is broken: 'int' object has no attribute 'decode'"),

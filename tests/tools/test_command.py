@@ -62,7 +62,9 @@ async def test_a_program_runs_in_the_cwd_which_its_name_may_be_relative_to(
     program = tmp_path / "bin" / "where"
     program.write_text("#!/bin/sh\npwd\n")
     program.chmod(0o755)
-    assert await runner.run(command_tool(["bin/where"]), call_of({}, tmp_path)) == ToolOutcome(f"{tmp_path.resolve()}\n")
+    assert await runner.run(command_tool(["bin/where"]), call_of({}, tmp_path)) == ToolOutcome(
+        f"{tmp_path.resolve()}\n"
+    )
 
 
 async def test_arguments_arrive_as_they_are(runner: CommandRunner, tmp_path: Path) -> None:
@@ -112,7 +114,12 @@ async def test_a_program_leads_a_session_of_its_own(runner: CommandRunner, tmp_p
         (["true"], {}, "nowhere", "cannot enter {cwd}: No such file or directory"),
         (["true"], {}, "file", "cannot enter {cwd}: Not a directory"),
         (["echo", "{x}"], {"x": "y" * 200_000}, ".", "cannot start echo: Argument list too long"),
-        (["echo", "{x}"], {"x": "\0"}, ".", "the argument filled from x holds a NUL character, which no program can be given"),
+        (
+            ["echo", "{x}"],
+            {"x": "\0"},
+            ".",
+            "the argument filled from x holds a NUL character, which no program can be given",
+        ),
     ],
     ids=["missing", "no program", "no folder", "a file as folder", "too long", "NUL"],
 )
@@ -125,7 +132,9 @@ async def test_a_program_that_cannot_start_is_a_failed_call(
     assert outcome == ToolOutcome(content.format(cwd=place), "tool/failed")
 
 
-async def test_after_its_time_a_program_is_killed_and_its_output_so_far_kept(launcher: Launcher, tmp_path: Path) -> None:
+async def test_after_its_time_a_program_is_killed_and_its_output_so_far_kept(
+    launcher: Launcher, tmp_path: Path
+) -> None:
     clock = ManualClock()
     runner = CommandRunner(launcher, clock, {})
     tool = command_tool(["sh", "-c", "echo begun; touch begun; exec sleep 98101"], timeoutSeconds=2.5)

@@ -4,7 +4,14 @@ from abey.runtime.tools.environment import allowed_environment, tool_environment
 
 
 def test_only_what_is_on_the_list_is_allowed() -> None:
-    everything = {"PATH": "/bin", "LC_ALL": "C", "LC_X": "1", "VIRTUAL_ENV": "/v", "OPENAI_API_KEY": "k", "LD_PRELOAD": "x"}
+    everything = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "LC_X": "1",
+        "VIRTUAL_ENV": "/v",
+        "OPENAI_API_KEY": "k",
+        "LD_PRELOAD": "x",
+    }
     assert allowed_environment(everything) == {"PATH": "/bin", "LC_ALL": "C", "LC_X": "1", "VIRTUAL_ENV": "/v"}
 
 

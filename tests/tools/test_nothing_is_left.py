@@ -48,7 +48,105 @@ def mark() -> Iterator[str]:
         os.kill(pid, signal.SIGKILL)
 
 
-def script(kind: str, mark: str, end: str) -> str:
-    """Starts a child of that kind, waits until it is there, and then does `end`."""
-    there = "while ! grep -qs MARK /proc/[0-9]*/cmdline; do :; done"
-    return f"{CHILDREN[kind]}\n{end}".replace("MARK", mark) if not there else f"{CHILDREN[kind]}\n{end}".replace("MARK", mark)
+def script(kind: str, mark: str) -> str:
+    """Starts a child of that kind and goes on until a file `go` is there."""
+    return f"{CHILDREN[kind]}\nwhile ! test -e go; do sleep 0.01; done\necho gone".replace("MARK", mark)
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_after_its_exit(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+    runner = CommandRunner(helper, ManualClock(), {})
+    running = asyncio.ensure_future(run_shell(runner, script(kind, mark), tmp_path))
+    await until(lambda: alive(mark) != [])
+    (tmp_path / "go").touch()
+    assert (await running, alive(mark)) == (ToolOutcome("gone\n"), [])
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_after_its_time(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+    clock = ManualClock()
+    running = asyncio.ensure_future(run_shell(CommandRunner(helper, clock, {}), script(kind, mark), tmp_path))
+    await until(lambda: alive(mark) != [])
+    clock.advance(120)
+    assert (await running, alive(mark)) == (ToolOutcome("[timed out after 120 seconds]", "tool/timeout"), [])
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_after_a_cancel(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+    runner = CommandRunner(helper, ManualClock(), {})
+    running = asyncio.ensure_future(run_shell(runner, script(kind, mark), tmp_path))
+    await until(lambda: alive(mark) != [])
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert alive(mark) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("kind", CHILDREN)
+async def test_after_the_end_of_the_daemon(tmp_path: Path, mark: str, kind: str, number: int) -> None:
+    program = f"""
+import asyncio, pathlib
+from abey.runtime.clock import SystemClock
+from abey.runtime.tools.command import CommandRunner
+from abey.runtime.tools.helper import ProcessHelper
+from support.processes import run_shell
+asyncio.run(run_shell(CommandRunner(ProcessHelper(), SystemClock(), {{}}), {script(kind, mark)!r}, pathlib.Path({str(tmp_path)!r})))
+"""
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}) as daemon:
+        try:
+            await until(lambda: alive(mark) != [])
+        finally:
+            daemon.send_signal(number)
+    await until(lambda: alive(mark) == [])
+
+
+async def test_after_the_program_killed_its_own_supervisor(helper: ProcessHelper, tmp_path: Path, mark: str) -> None:
+    runner = CommandRunner(helper, ManualClock(), {})
+    outcome = await run_shell(runner, f"setsid sleep {mark} & kill -9 $PPID; sleep {mark}", tmp_path)
+    assert (outcome, alive(mark)) == (
+        ToolOutcome("its supervisor was killed; all that was left of the program was ended", "tool/failed"),
+        [],
+    )
+
+
+async def test_a_killed_helper_is_replaced_and_its_programs_end_as_they_would(
+    helper: ProcessHelper, tmp_path: Path, mark: str
+) -> None:
+    runner = CommandRunner(helper, ManualClock(), {})
+    kill_the_helper = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"
+    first = await run_shell(runner, f"setsid sleep {mark} & {kill_the_helper}; echo on", tmp_path)
+    second = await run_shell(runner, "echo again", tmp_path)
+    assert (first, second, alive(mark)) == (ToolOutcome("on\n"), ToolOutcome("again\n"), [])
+
+
+async def test_a_call_that_is_cancelled_while_it_starts_leaves_nothing(
+    helper: ProcessHelper, tmp_path: Path, mark: str
+) -> None:
+    runner = CommandRunner(helper, ManualClock(), {})
+    tool = command_tool(["sleep", mark])
+    for turns in range(12):
+        running = asyncio.ensure_future(runner.run(tool, call_of({}, tmp_path)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert (await run_shell(runner, "echo on", tmp_path), alive(mark)) == (ToolOutcome("on\n"), [])
+
+
+async def test_the_helper_ends_with_its_owner(tmp_path: Path) -> None:
+    helper = ProcessHelper()
+    outcome = await run_shell(CommandRunner(helper, ManualClock(), {}), "cut -d' ' -f4 /proc/$PPID/stat", tmp_path)
+    await helper.close()
+    assert not Path(f"/proc/{int(outcome.content)}").exists()
+
+
+async def test_the_helper_holds_no_secret_that_a_program_could_read(
+    helper: ProcessHelper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    runner = CommandRunner(helper, ManualClock(), {})
+    seen = "for p in $PPID $(cut -d' ' -f4 /proc/$PPID/stat); do tr '\\0' '\\n' < /proc/$p/environ; done"
+    outcome = await run_shell(runner, seen, tmp_path)
+    assert ("PATH=" in outcome.content, "canary" in outcome.content) == (True, False)

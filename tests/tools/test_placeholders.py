@@ -22,7 +22,11 @@ DECLARED = {"properties": {"x": {}, "y": {}, "a.b": {}}}
         (["p", "{x}"], {"x": None}, ("p",)),
         (["p", "{x}-{y}"], {"x": "a"}, ("p",)),
         (["p", "{a.b}"], {"a.b": "z"}, ("p", "z")),
-        (["p", "{z}", "{}", "{ x }", "${x}", "{print $1}"], {"z": "no"}, ("p", "{z}", "{}", "{ x }", "${x}", "{print $1}")),
+        (
+            ["p", "{z}", "{}", "{ x }", "${x}", "{print $1}"],
+            {"z": "no"},
+            ("p", "{z}", "{}", "{ x }", "${x}", "{print $1}"),
+        ),
         (["{x}"], {"x": "program"}, ("program",)),
         (["p", "{x}"], {"x": "$(rm -rf /); \"'\\"}, ("p", "$(rm -rf /); \"'\\")),
     ],
@@ -38,7 +42,11 @@ def test_where_no_properties_are_declared_every_name_is_a_placeholder() -> None:
 @pytest.mark.parametrize(
     ("argv", "arguments", "message"),
     [
-        (["p", "{x}"], {"x": "a\0b"}, "the argument filled from x holds a NUL character, which no program can be given"),
+        (
+            ["p", "{x}"],
+            {"x": "a\0b"},
+            "the argument filled from x holds a NUL character, which no program can be given",
+        ),
         (["p", "{x}"], {"x": "\ud800"}, "the argument filled from x holds half a surrogate pair, which is no text"),
         (["p\0"], {}, "an argument of the agent file holds a NUL character, which no program can be given"),
         (["{x}"], {}, "no program is left to run: its placeholder has no value"),

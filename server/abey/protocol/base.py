@@ -23,8 +23,11 @@ class Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
     def wire(self) -> dict[str, Any]:
-        """The JSON object for the wire or the disk; members that are absent are left out."""
-        return self.model_dump(mode="json", by_alias=True)
+        """The object for the wire or the disk, of dicts, lists and plain values; what is absent is left out.
+
+        Not pydantic's JSON mode: that loses Infinity and fails on a lone surrogate in a key.
+        """
+        return self.model_dump(by_alias=True)
 
     @model_serializer(mode="wrap")
     def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -35,7 +38,11 @@ class Wire(BaseModel):
             if not field.is_required() and getattr(self, name) is None
             for spelling in (name, field.serialization_alias)
         }
-        return {name: value for name, value in dump(self).items() if name not in absent}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in dump(self).items()
+            if name not in absent
+        }
 
 
 class LenientWire(Wire):

@@ -5,8 +5,10 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from abey.protocol.base import Timestamp
+if TYPE_CHECKING:  # pydantic would delay the socket
+    from abey.protocol.base import Timestamp
 
 Flock = Callable[[int, int], None]
 
@@ -41,7 +43,7 @@ class DaemonLock:
         os.close(self.descriptor)
 
 
-def lock_state(state_dir: Path, now: Timestamp, flock: Flock = fcntl.flock) -> DaemonLock:
+def lock_state(state_dir: Path, now: "Timestamp", flock: Flock = fcntl.flock) -> DaemonLock:
     """The lock of `state_dir`, which exists. Raises StateLocked, LockingUnsupported, OSError."""
     path = state_dir / "daemon.lock"
     while True:
