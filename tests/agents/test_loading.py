@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from abey.protocol.config import ModelCode
-from abey.protocol.methods import Diagnostic, Position, Range
+from abey.protocol.queries import Diagnostic, Position, Range
 from abey.runtime.agents.loading import Loaded, load_text, load_value
 from abey.shared.kinds import MODEL_CODES
 

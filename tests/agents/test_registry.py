@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from abey.errors import InvalidAgent, UnknownAgent
-from abey.protocol.methods import AgentListing
+from abey.protocol.queries import AgentListing
 from abey.runtime.agents.registry import Registry
 
 
@@ -155,9 +155,10 @@ def test_a_changed_script_counts_at_once(folder: Path, registry: Registry) -> No
 
 def test_a_broken_file_keeps_its_last_good_version_until_it_is_mended(folder: Path, registry: Registry) -> None:
     path = folder / "a.json"
-    path.write_text(agent("good"))
+    path.write_text(agent("good", description="does"))
     good = registry.by_slug("good")
     path.write_text("{ broken")
+    assert [item.description for item in registry.list().items] == ["does"]
     assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=True), [("good", "stale")])
     path.write_text(agent("good", systemPrompt="mended"))
     assert (registry.by_slug("good").system_prompt, states(registry)) == ("mended", [("good", "ok")])

@@ -12,7 +12,7 @@ from abey.runtime.agents.loading import load_value
 from abey.runtime.agents.resolve import env_names, resolve
 
 MODEL = {"provider": "scripted", "script": [{"text": "hi"}]}
-PARAMETERS = {"type": "object", "properties": {"x": {"type": "string"}}}
+PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "string"}}}
 ECHO = {"kind": "command", "name": "echo", "parameters": PARAMETERS, "argv": ["echo", "{x}"]}
 
 
@@ -63,7 +63,10 @@ def test_an_agent_is_what_its_file_says() -> None:
 
 
 def test_tools_that_cannot_run_yet_are_not_offered() -> None:
-    later = [{"kind": "mcp", "name": "fs", "command": ["fs"]}, {"kind": "executables", "directory": "/t"}]
+    later: list[dict[str, Any]] = [
+        {"kind": "mcp", "name": "fs", "command": ["fs"]},
+        {"kind": "executables", "directory": "/t"},
+    ]
     assert list(agent(ECHO, *later).tools) == ["echo"]
 
 
@@ -109,7 +112,10 @@ def test_the_tool_hash_keeps_with_what_is_only_said(change: dict[str, Any]) -> N
 
 
 def test_the_policy_hash_is_of_the_ordered_rules_not_of_their_spelling() -> None:
-    rules = [{"tool": "echo", "disposition": {"tag": "defer"}}, {"tool": "e*", "disposition": "deny"}]
+    rules: list[dict[str, Any]] = [
+        {"tool": "echo", "disposition": {"tag": "defer"}},
+        {"tool": "e*", "disposition": "deny"},
+    ]
     short = [{**rules[0], "disposition": "defer"}, rules[1]]
     hashes = [agent(ECHO, toolCallPolicy={"rules": some}).policy_hash for some in (rules, short, rules[::-1])]
     assert (hashes[0] == hashes[1], hashes[0] == hashes[2]) == (True, False)

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.world import CLIENT, World, agent, answer, text_parts, tool, TOOLS
+from support.world import CLIENT, TOOLS, World, agent, answer, text_parts, tool
 
 from abey.core import events as e
 from abey.core.completing import LEGAL, pending_kind

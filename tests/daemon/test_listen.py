@@ -13,7 +13,7 @@ from support.raw_peer import RawPeer, Stage, until
 
 from abey.daemon.binding import bind, identity, write_address
 from abey.daemon.listen import Listener
-from abey.protocol.methods import Limits
+from abey.protocol.handshake import Limits
 from abey.rpc.connection import LIMITS
 from abey.shared.owner import NotOurs, peer_uid, private_folder
 from abey.shared.places import address_path, read_address

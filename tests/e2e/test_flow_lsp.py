@@ -39,7 +39,7 @@ async def flow(place: Place, request: Ask) -> list[Any]:
 TOLD = [
     "userTurn",
     ("advanced", "llmTurn", 4),
-    ("waiting", "partialUserTurn", 9),
+    ("advanced", "partialUserTurn", 9),
     ("waiting", "partialUserTurn", 9),
     ("sh", {"command": "echo hi"}, "approval"),
     (True, True, "userTurn"),

@@ -7,7 +7,7 @@ import pytest
 
 from abey.core.conversation import ModelRequest, UserMessage
 from abey.errors import ModelFailed
-from abey.protocol.journal import TextBlock
+from abey.protocol.blocks import TextBlock
 from abey.protocol.transcript import TextPart
 from abey.runtime.agents.registry import Registry
 from abey.runtime.clock import VirtualClock

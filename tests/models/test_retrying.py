@@ -4,17 +4,17 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.processes import until
 
 from abey.core.conversation import ModelAnswer, ModelRequest, UserMessage
 from abey.errors import ModelFailed
+from abey.protocol.blocks import TextBlock
 from abey.protocol.config import ScriptedModel
-from abey.protocol.journal import TextBlock
 from abey.protocol.transcript import TextPart
 from abey.runtime.clock import ManualClock, VirtualClock
 from abey.runtime.models.retrying import Retrying
 from abey.runtime.models.scripted import Scripted
 from abey.shared.kinds import MODEL_CODES, RETRIED_MODEL_CODES
-from support.processes import until
 
 
 def request(tries: int = 0) -> ModelRequest:

@@ -6,8 +6,8 @@ import pytest
 
 from abey.core.conversation import AskedCall, Message, ModelAnswer, ModelRequest, UserMessage
 from abey.errors import ModelFailed
+from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.config import ScriptedModel
-from abey.protocol.journal import TextBlock, ThinkingBlock
 from abey.protocol.session import Usage
 from abey.protocol.transcript import FilePart, TextPart
 from abey.runtime.clock import VirtualClock

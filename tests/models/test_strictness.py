@@ -13,7 +13,7 @@ from abey.core.conversation import (
     ResultMessage,
     UserMessage,
 )
-from abey.protocol.journal import TextBlock
+from abey.protocol.blocks import TextBlock
 from abey.protocol.transcript import TextPart
 from abey.runtime.models.strictness import fault_of
 

@@ -7,9 +7,10 @@ from jsonschema import Draft202012Validator
 
 from abey.protocol.base import Wire, sha256_hex
 from abey.protocol.journal import CallFinished
-from abey.protocol.methods import METHODS, CompleteParams, StartParams
+from abey.protocol.methods import METHODS
 from abey.protocol.outcomes import Answer, Approve, Result
 from abey.protocol.policy import Cache, Decorate, Defer, Rule, RunSync
+from abey.protocol.requests import CompleteParams, StartParams
 from abey.protocol.schema import NOTIFICATIONS, document, schema_hash
 from abey.protocol.session import Session, TurnInfo, Usage
 from abey.protocol.transcript import FilePart, ItemCall, Pending, TextPart

@@ -8,7 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
-from abey.protocol.methods import GET, GetResult, NoParams, Nothing, SessionParams
+from abey.protocol.methods import GET
+from abey.protocol.params import NoParams, Nothing
+from abey.protocol.queries import GetResult, SessionParams
 from abey.rpc.dispatch import bind
 from abey.rpc.peer import Peer
 
@@ -40,6 +42,6 @@ def test_a_handler_of_other_params_or_another_result_is_a_type_error(tmp_path: P
     )
     found = [line.split(": error: ") for line in done.stdout.splitlines() if ": error: " in line]
     assert [(int(place.rpartition(":")[2]), what.rpartition("  ")[2]) for place, what in found] == [
-        (16, "[arg-type]"),
-        (17, "[arg-type]"),
+        (18, "[arg-type]"),
+        (19, "[arg-type]"),
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.raw_peer import Stage, connected
 
-from abey.protocol.methods import AgentsClientCapabilities, InitializationOptions, UiCapabilities
+from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions, UiCapabilities
 from abey.protocol.transcript import Client
 from abey.rpc.connection import LIMITS
 from abey.shared.version import VERSION

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from abey.protocol.blocks import ProposedCall
 from abey.protocol import journal as j
+from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.journal import Record, RecordData
 from abey.protocol.outcomes import Approve, Result
 from abey.protocol.policy import Decorate, Defer, RunSync, Timeout
@@ -27,8 +29,8 @@ CANDIDATE = j.Candidate(
     turn_id="t1",
     step_id="s1",
     invocation_id="n1",
-    blocks=(j.ThinkingBlock(text=ODD, signature="s", opaque=THEIRS), j.TextBlock(text="so")),
-    calls=(j.ProposedCall(call_id="c1", tool="bash", arguments='{"b": 1,"a":NaN}', fault="not JSON"),),
+    blocks=(ThinkingBlock(text=ODD, signature="s", opaque=THEIRS), TextBlock(text="so")),
+    calls=(ProposedCall(call_id="c1", tool="bash", arguments='{"b": 1,"a":NaN}', fault="not JSON"),),
     finish_reason="tool_calls",
     usage=Usage(input_tokens=3, output_tokens=4, cost=0.25),
     attempts=2,

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.e2e_peer import PATIENCE, Peer
+from support.e2e_peer import PATIENCE, Gone, Peer
 
 from abey.shared.starting import NoDaemon, connect
 
@@ -91,13 +91,15 @@ class Place:
             self.program(*arguments), cwd=self.work, env=self.env, text=True, stdout=pipe, stderr=pipe, **more
         )
 
-    @contextmanager
-    def peer(self, name: str = "test") -> Iterator[Peer]:
-        """A client that has greeted the shared daemon, which is started if there is none."""
-        connection = connect(self.state, self.env, start=True, timeout=PATIENCE)
-        with Peer(connection) as peer:
+    def peer(self, name: str = "test", start: bool = True) -> Peer:
+        """A client that has greeted the shared daemon; with `start` it is started if there is none. Raises NoDaemon."""
+        peer = Peer(connect(self.state, self.env, start=start, timeout=PATIENCE))
+        try:
             peer.initialize(name, self.env)
-            yield peer
+        except Gone:
+            peer.close()
+            raise
+        return peer
 
     def rpc(self, method: str, **params: Any) -> Any:
         """The result of one request on a connection of its own. Raises Refusal."""
@@ -120,11 +122,10 @@ class Place:
     def daemon_pid(self) -> int | None:
         """The shared daemon's, None where none runs."""
         try:
-            connection = connect(self.state, self.env, start=False, timeout=1)
+            with self.peer(start=False) as peer:
+                return int(peer.daemon["daemon"]["pid"])
         except NoDaemon:
             return None
-        with Peer(connection) as peer:
-            return int(peer.initialize("pid", {})["daemon"]["pid"])
 
     def kill_daemon(self) -> None:
         """kill -9, if one runs; returns when it is gone."""

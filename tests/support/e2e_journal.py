@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One record and its bytes, newline included."""

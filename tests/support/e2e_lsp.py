@@ -1,15 +1,14 @@
 """A stock LSP client (pygls, pytest-lsp) that speaks our methods as plain JSON."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage, default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
-
 from support.e2e import PROGRAMS, Place
 
 PATIENCE = 30

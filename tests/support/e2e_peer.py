@@ -31,7 +31,7 @@ class Gone(Exception):
 
 
 class Peer:
-    """One connection. `heard` holds every notification, in order."""
+    """One connection. `heard` holds every notification that `hear` has not given out, in order."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -39,6 +39,7 @@ class Peer:
         self._last_id = 0
         self._answers: dict[int, Message] = {}
         self.heard: list[Message] = []
+        self.daemon: Message = {}
 
     def __enter__(self) -> Self:
         return self
@@ -46,8 +47,8 @@ class Peer:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.close()
 
-    def initialize(self, name: str, env: Mapping[str, str]) -> Any:
-        """The daemon's capabilities."""
+    def initialize(self, name: str, env: Mapping[str, str]) -> None:
+        """The handshake; `daemon` holds what the daemon can do afterwards."""
         agents = {"protocolVersions": ["1.0"], "clientId": f"{name}-1", "name": name, "kind": "test"}
         result = self.request(
             "initialize",
@@ -57,7 +58,7 @@ class Peer:
             initializationOptions={"env": dict(env)},
         )
         self.notify("initialized", {})
-        return result["capabilities"]["experimental"]["agents"]
+        self.daemon = result["capabilities"]["experimental"]["agents"]
 
     def request(self, method: str, **params: Any) -> Any:
         """The result. Raises Refusal, Gone."""

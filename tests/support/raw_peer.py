@@ -10,7 +10,9 @@ from typing import Any
 
 from abey.errors import UnknownSession
 from abey.protocol.base import Json, Wire
-from abey.protocol.methods import AgentsServerCapabilities, DaemonInfo, Limits, Method, NoParams, Nothing
+from abey.protocol.handshake import AgentsServerCapabilities, DaemonInfo, Limits
+from abey.protocol.methods import Method
+from abey.protocol.params import NoParams, Nothing
 from abey.rpc.connection import LIMITS, serve
 from abey.rpc.dispatch import Binding, Surface, bind
 from abey.rpc.framing import frame

@@ -16,6 +16,7 @@ from abey.core.transition import Transition, begin, transition
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.base import sha256_hex
+from abey.protocol.blocks import TextBlock
 from abey.protocol.policy import Policy
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Client, TextPart
@@ -79,7 +80,7 @@ def text_parts(text: str) -> tuple[TextPart, ...]:
 
 def answer(*calls: tuple[str, str, str], text: str = "") -> ModelAnswer:
     """An answer with calls (id, tool, arguments text)."""
-    blocks = (j.TextBlock(text=text),) if text else ()
+    blocks = (TextBlock(text=text),) if text else ()
     asked = tuple(AskedCall(*call) for call in calls)
     return ModelAnswer(blocks, asked, "tool_calls" if calls else "stop", Usage(input_tokens=1, output_tokens=1))
 

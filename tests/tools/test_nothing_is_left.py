@@ -4,18 +4,17 @@ import asyncio
 import itertools
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from support.processes import alive, call_of, command_tool, run_shell, until
 
 from abey.core.conversation import ToolOutcome
 from abey.runtime.clock import ManualClock
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.helper import ProcessHelper
-from support.processes import alive, call_of, command_tool, run_shell, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the helper needs subreapers, which only Linux has")
 
@@ -26,7 +25,7 @@ CHILDREN = {
     "setsid": "setsid sleep MARK &",
     "double fork": "(setsid sh -c '(setsid sleep MARK &)' &)",
     "stubborn": "sh -c 'trap \"\" TERM HUP INT QUIT; sleep MARK; sleep MARK' &",
-    "stopped": "sleep MARK & kill -STOP $!",
+    "stopped": "sh -c 'kill -STOP $$' MARK &",
     "forking": "(while :; do setsid sleep MARK & sleep 0.01; done) &",
 }
 MARKS = itertools.count(98_200)
@@ -54,7 +53,7 @@ def script(kind: str, mark: str) -> str:
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_after_its_exit(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+async def test_nothing_is_left_after_its_exit(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
     runner = CommandRunner(helper, ManualClock(), {})
     running = asyncio.ensure_future(run_shell(runner, script(kind, mark), tmp_path))
     await until(lambda: alive(mark) != [])
@@ -63,7 +62,7 @@ async def test_after_its_exit(helper: ProcessHelper, tmp_path: Path, mark: str, 
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_after_its_time(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+async def test_nothing_is_left_after_its_time(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
     clock = ManualClock()
     running = asyncio.ensure_future(run_shell(CommandRunner(helper, clock, {}), script(kind, mark), tmp_path))
     await until(lambda: alive(mark) != [])
@@ -72,7 +71,7 @@ async def test_after_its_time(helper: ProcessHelper, tmp_path: Path, mark: str, 
 
 
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_after_a_cancel(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
+async def test_nothing_is_left_after_a_cancel(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
     runner = CommandRunner(helper, ManualClock(), {})
     running = asyncio.ensure_future(run_shell(runner, script(kind, mark), tmp_path))
     await until(lambda: alive(mark) != [])
@@ -84,25 +83,30 @@ async def test_after_a_cancel(helper: ProcessHelper, tmp_path: Path, mark: str, 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("kind", CHILDREN)
-async def test_after_the_end_of_the_daemon(tmp_path: Path, mark: str, kind: str, number: int) -> None:
+async def test_nothing_is_left_after_the_end_of_the_daemon(tmp_path: Path, mark: str, kind: str, number: int) -> None:
     program = f"""
 import asyncio, pathlib
 from abey.runtime.clock import SystemClock
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.helper import ProcessHelper
 from support.processes import run_shell
-asyncio.run(run_shell(CommandRunner(ProcessHelper(), SystemClock(), {{}}), {script(kind, mark)!r}, pathlib.Path({str(tmp_path)!r})))
+runner = CommandRunner(ProcessHelper(), SystemClock(), {{}})
+asyncio.run(run_shell(runner, {script(kind, mark)!r}, pathlib.Path({str(tmp_path)!r})))
 """
     path = os.pathsep.join(filter(None, sys.path))
-    with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}) as daemon:
-        try:
-            await until(lambda: alive(mark) != [])
-        finally:
-            daemon.send_signal(number)
+    environment = {**os.environ, "PYTHONPATH": path}
+    daemon = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environment)
+    try:
+        await until(lambda: alive(mark) != [])
+    finally:
+        daemon.send_signal(number)
+        await daemon.wait()
     await until(lambda: alive(mark) == [])
 
 
-async def test_after_the_program_killed_its_own_supervisor(helper: ProcessHelper, tmp_path: Path, mark: str) -> None:
+async def test_nothing_is_left_after_the_program_killed_its_own_supervisor(
+    helper: ProcessHelper, tmp_path: Path, mark: str
+) -> None:
     runner = CommandRunner(helper, ManualClock(), {})
     outcome = await run_shell(runner, f"setsid sleep {mark} & kill -9 $PPID; sleep {mark}", tmp_path)
     assert (outcome, alive(mark)) == (
@@ -135,11 +139,21 @@ async def test_a_call_that_is_cancelled_while_it_starts_leaves_nothing(
     assert (await run_shell(runner, "echo on", tmp_path), alive(mark)) == (ToolOutcome("on\n"), [])
 
 
+@pytest.mark.parametrize("program", ["raise SystemExit", "import os, sys; os.close(int(sys.argv[1]))"])
+async def test_where_no_helper_can_be_started_programs_run_in_groups(tmp_path: Path, program: str) -> None:
+    (tmp_path / "helper.py").write_text(program)
+    helper = ProcessHelper(tmp_path / "helper.py")
+    runner = CommandRunner(helper, ManualClock(), {})
+    outcomes = [await run_shell(runner, "echo on", tmp_path) for _ in range(2)]
+    assert (outcomes, helper.leaves_nothing) == ([ToolOutcome("on\n")] * 2, False)
+
+
 async def test_the_helper_ends_with_its_owner(tmp_path: Path) -> None:
     helper = ProcessHelper()
     outcome = await run_shell(CommandRunner(helper, ManualClock(), {}), "cut -d' ' -f4 /proc/$PPID/stat", tmp_path)
     await helper.close()
-    assert not Path(f"/proc/{int(outcome.content)}").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(outcome.content), 0)
 
 
 async def test_the_helper_holds_no_secret_that_a_program_could_read(

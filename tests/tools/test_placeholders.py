@@ -6,7 +6,7 @@ import pytest
 
 from abey.runtime.tools.placeholders import BadArgument, fill, shell_parameters, undeclared
 
-DECLARED = {"properties": {"x": {}, "y": {}, "a.b": {}}}
+DECLARED: dict[str, Any] = {"properties": {"x": {}, "y": {}, "a.b": {}}}
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,10 @@ def update_call(call: Call, record: j.Record) -> Call:
     match data:
         case j.CallDecided():
             waits: CallState = "deferred" if waits_for_somebody(data) else "ready"
-            state: CallState = "uncertain" if call.in_doubt else waits
-            return replace(call, verdict=data, decided_at=call.decided_at or at, state=state, resolution=None)
+            decided = replace(call, verdict=data, decided_at=call.decided_at or at, question=None)
+            if call.may_have_run:
+                return replace(decided, state="uncertain")
+            return replace(decided, state=waits, resolution=None)
         case j.CallStarted():
             return replace(
                 call, started=data, started_at=call.started_at or at, state="running", question=None, in_doubt=False
@@ -64,6 +66,4 @@ def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
     state = _RESOLVED[outcome.kind]
     ended = at if state in ("denied", "completed", "failed", "cancelled") else None
     resolution = data if arguments == data.arguments else data.model_copy(update={"arguments": arguments})
-    return replace(
-        call, resolution=resolution, resolved_at=at, state=state, ended_at=ended, question=None, in_doubt=False
-    )
+    return replace(call, resolution=resolution, resolved_at=at, state=state, ended_at=ended, question=None)

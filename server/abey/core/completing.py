@@ -12,7 +12,7 @@ from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
 from abey.core.policy import judge
 from abey.core.session import Call, Session
-from abey.core.steps import begin_run
+from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Answer, Approve
@@ -45,18 +45,26 @@ def pending_kind(call: Call) -> PendingKind | None:
             return None
 
 
+def legal_outcomes(call: Call) -> tuple[str, ...]:
+    """What may be answered to a call now. What only others can run is never run again here either."""
+    kind = pending_kind(call)
+    legal = LEGAL[kind] if kind else ()
+    runnable = call.verdict is not None and call.verdict.runnable
+    return legal if runnable else tuple(one for one in legal if one != "rerun")
+
+
 def complete(draft: Draft, event: Complete) -> Draft:
     """The first recorded answer wins; a later one changes nothing. Raises for an answer that is not legal here."""
     found = draft.session.find_call(event.token)
     if found is None:
         raise UnknownToken(f"no call has the token {event.token}")
     call = found[1]
+    refuse_stopped(draft.session)
     kind = pending_kind(call)
     if kind is None and (call.final or call.resolution is not None):
         return draft
-    refuse_stopped(draft.session)
-    if kind is None or event.outcome.kind not in LEGAL[kind]:
-        raise _illegal(call, kind, event.outcome.kind)
+    if event.outcome.kind not in legal_outcomes(call):
+        raise _illegal(call, event.outcome.kind)
     if event.outcome.kind in ("approve", "rerun"):
         draft = _run_it(draft, call, event)
     elif kind == "question":
@@ -67,8 +75,8 @@ def complete(draft: Draft, event: Complete) -> Draft:
     return _resume(draft, call) if event.resume and not refused else draft
 
 
-def _illegal(call: Call, kind: PendingKind | None, outcome: str) -> InvalidState:
-    legal = list(LEGAL[kind]) if kind else []
+def _illegal(call: Call, outcome: str) -> InvalidState:
+    kind, legal = pending_kind(call), list(legal_outcomes(call))
     names = ", ".join(legal) or "nothing"
     return InvalidState(
         f"{outcome} is not an answer to a call that is {kind or call.state}; legal: {names}",
@@ -89,7 +97,7 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
     arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
     edited = None if arguments is None else _edited(draft, call, arguments)
     draft = draft.write(_resolution(call, event, edited))
-    if draft.session.paused is not None or draft.context.draining:
+    if _holds(draft):
         return draft
     return start_call(draft, current(draft.session, call), background=True)
 
@@ -141,15 +149,20 @@ def _resolution(call: Call, event: Complete, edited: str | None) -> j.CallResolv
 
 
 def _resume(draft: Draft, call: Call) -> Draft:
-    if draft.session.paused is not None or draft.context.draining or draft.work.activity != "idle":
+    if _holds(draft):
         return draft
-    if draft.work.run is None:
-        draft = begin_run(draft, UNTIL_YIELD)
-    run = draft.work.run
-    if run is None:
-        return draft
-    waiting = replace(run, awaits=run.awaits | {call.call_id})
-    return replace(draft.with_work(replace(draft.work, run=waiting)), generation=run.generation)
+    active, awaits = draft.work.run, frozenset({call.call_id})
+    if active is None:
+        return begin_run(draft, UNTIL_YIELD, awaits)
+    if active.run.once:
+        return follow_with(draft, UNTIL_YIELD, awaits)
+    waiting = replace(active, awaits=active.awaits | awaits)
+    return replace(draft.with_work(replace(draft.work, run=waiting)), generation=active.generation)
+
+
+def _holds(draft: Draft) -> bool:
+    """Whether nothing may be started now, though it may be recorded."""
+    return draft.session.paused is not None or draft.context.draining or draft.work.closing is not None
 
 
 def current(session: Session, call: Call) -> Call:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from abey.protocol.journal import Block
+from abey.protocol.blocks import Block
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Part
 

@@ -32,13 +32,14 @@ def startable(session: Session) -> tuple[Call, ...]:
 
 def continue_phase(draft: Draft) -> Draft:
     """Starts what may start now: background calls at once, the others as far as concurrency and `serial` allow."""
+    blocked = False
     for call in startable(draft.session):
         if _in_background(call):
             draft = start_call(draft, call, background=True)
-        elif _has_room(draft, call):
+        elif not blocked and _has_room(draft, call):
             draft = start_call(draft, call, background=False)
         else:
-            break
+            blocked = True
     return draft
 
 

@@ -1,6 +1,7 @@
 """What an approval is bound to (security.md, 2)."""
 
 import json
+from math import isinf
 
 from abey.core.session import Call, Session
 from abey.protocol.base import Json, sha256_hex
@@ -41,10 +42,17 @@ def shown_hash(session: Session, call: Call) -> str:
 def parse_arguments(text: str) -> Json:
     """The JSON value of an arguments text; an empty one is `{}`. Raises ValueError where it does not parse."""
     try:
-        return json.loads(text or "{}", parse_constant=_refuse_constant)
+        return json.loads(text or "{}", parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    """A number that no float holds would come back as Infinity, which nothing can write down."""
+    if isinf(float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return float(text)

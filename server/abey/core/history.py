@@ -83,7 +83,7 @@ def _told(call: Call) -> tuple[Json, bool]:
 
 
 def _with_doubt(text: str, call: Call) -> str:
-    return f"{text}; it had started and may have run" if call.started else f"{text}; it was not run"
+    return f"{text}; it had started and may have run" if call.may_have_run else f"{text}; it was not run"
 
 
 def _plain(message: Message) -> Json:

@@ -6,7 +6,7 @@ from abey.core.effects import EndRun
 from abey.core.events import Drive, NewInput, Pause, Send, Start
 from abey.core.machine import Draft
 from abey.core.session import InputEntry, Session
-from abey.core.steps import begin_run, close_leftovers
+from abey.core.steps import begin_run, close_leftovers, follow_with
 from abey.errors import InvalidState, Overloaded, SessionBusy, SessionStopped
 from abey.protocol import journal as j
 from abey.protocol.transcript import Client
@@ -110,8 +110,7 @@ def _driven(draft: Draft, event: Send) -> Draft:
         return begin_run(draft, event.run)
     if active is not None and not active.run.once and not active.run.ends_with_turn:
         return replace(draft, generation=active.generation)
-    following = replace(draft.work, then=draft.work.then or event.run)
-    return replace(draft.with_work(following), generation=draft.work.generation + 1)
+    return follow_with(draft, event.run)
 
 
 def _stand_aside(draft: Draft) -> Draft:

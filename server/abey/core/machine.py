@@ -37,23 +37,24 @@ class ActiveRun:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """A cancel or a stop on its way: the work in flight has been told to end."""
+    """A cancel or a stop on its way: the work in flight has been told to end. `generation` is the one it began in."""
 
     ending: Ending
     reason: str | None
     by: str
     attempts: int = 0
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What dies with the daemon. `generation` is the number of runs started; `then` is the run after this one."""
+    """What dies with the daemon. `generation` is the number of runs started or promised; `then` is the promised one."""
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
     phase: Literal["none", "model", "tools"] = "none"
     run: ActiveRun | None = None
-    then: Run | None = None
+    then: ActiveRun | None = None
     closing: Closing | None = None
 
     @property

@@ -120,7 +120,18 @@ def _matches(value: Any, wanted: Json, *, parts: bool) -> bool:
     if isinstance(wanted, dict) and set(wanted) == {"glob"}:
         pattern = _glob(str(wanted["glob"]))
         return any(isinstance(text, str) and pattern.fullmatch(text) is not None for text in candidates)
-    return any(type(one) is type(wanted) and one == wanted for one in candidates)
+    return any(_same(one, wanted) for one in candidates)
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equal as JSON: true is not 1, 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
 
 
 def _segments(value: Any) -> Iterator[str]:
@@ -138,7 +149,7 @@ def _at(value: Json, pointer: str) -> Any:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+        elif isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value):
             value = value[int(key)]
         else:
             return _MISSING

@@ -16,11 +16,12 @@ Event = dict[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An event before it is written out: its type, and the item or call it is about."""
+    """An event before it is written out: its type, and the item, call or input it is about."""
 
     type: str
     item_id: str = ""
     call_id: str = ""
+    input_id: str = ""
 
 
 def marks_of(record: j.Record, before: Session | None, after: Session, *, last: bool) -> tuple[Mark, ...]:
@@ -36,8 +37,8 @@ def render(mark: Mark, record: j.Record, before: Session | None, after: Session,
             return {"type": mark.type, "session": session_view(Machine(after), agent).wire()}
         case "turn/started" | "turn/completed":
             return _turn_event(mark.type, after)
-        case "input/queued" | "input/committed":
-            return {"type": mark.type, "inputId": getattr(data, "input_id", "")}
+        case "input/queued" | "input/committed" | "input/stopped":
+            return {"type": mark.type, "inputId": mark.input_id}
         case "usage":
             return {"type": mark.type, "usage": after.usage.wire()}
         case "note":
@@ -54,10 +55,10 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
         case j.Input():
             if before is None or before.open_turn is None:
                 yield Mark("turn/started")
-            yield Mark("input/committed")
+            yield Mark("input/committed", input_id=data.input_id)
             yield Mark("item/completed", item_id=f"{record.rev}.0")
         case j.InputQueued():
-            yield Mark("input/queued")
+            yield Mark("input/queued", input_id=data.input_id)
         case j.Candidate():
             ids = [f"{record.rev}.{index}" for index in range(len(data.blocks) + len(data.calls))]
             yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
@@ -68,6 +69,8 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             if before is not None and before.open_turn is not None:
                 yield Mark("turn/completed")
+            if isinstance(data, j.Stopped) and before is not None:
+                yield from (Mark("input/stopped", input_id=queued.input_id) for queued in before.queue)
         case _:
             yield from _call_marks(getattr(data, "call_id", ""), before, after)
     if last:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from abey.core.conversation import Message
 from abey.protocol.base import Timestamp
+from abey.protocol.blocks import Block
 from abey.protocol.journal import (
-    Block,
     CallDecided,
     CallFinished,
     CallResolved,
@@ -58,6 +58,11 @@ class Call:
     @property
     def undecided(self) -> bool:
         return self.verdict is None and not self.final
+
+    @property
+    def may_have_run(self) -> bool:
+        """Whether its tool was started, or whether nobody can tell that it was not."""
+        return self.started is not None or self.in_doubt
 
     @property
     def effective_arguments(self) -> str:

@@ -14,23 +14,28 @@ from abey.errors import AbeyError
 from abey.protocol import journal as j
 
 
-def begin_run(draft: Draft, run: Run) -> Draft:
+def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
     """The next generation starts; the request that asked for it waits for it."""
     generation = draft.work.generation + 1
-    active = ActiveRun(run, generation)
+    active = ActiveRun(run, generation, awaits=awaits)
     return replace(draft.with_work(replace(draft.work, generation=generation, run=active)), generation=generation)
 
 
+def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
+    """A run is promised, and starts when what goes on now is over; the request that asked for it waits for it."""
+    then = draft.work.then or ActiveRun(run, draft.work.generation + 1)
+    generation = max(draft.work.generation, then.generation)
+    work = replace(draft.work, generation=generation, then=replace(then, awaits=then.awaits | awaits))
+    return replace(draft.with_work(work), generation=then.generation)
+
+
 def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft:
-    """The run is over; the one that was to follow it starts."""
+    """The run is over; the one that was promised is started by `settle`."""
     active = draft.work.run
     if active is None:
         return draft
-    waits_for = draft.generation
     draft = draft.do(EndRun(active.generation, outcome, active.steps, error))
-    following = draft.work.then
-    draft = draft.with_work(replace(draft.work, run=None, then=None))
-    return replace(begin_run(draft, following), generation=waits_for) if following else draft
+    return draft.with_work(replace(draft.work, run=None))
 
 
 def settle(draft: Draft) -> Draft:
@@ -68,6 +73,8 @@ def _settle_once(draft: Draft) -> Draft:
         return _continue_tools(draft)
     if draft.work.phase == "none" and draft.work.run is not None:
         return _advance(draft, draft.work.run)
+    if draft.work.run is None and draft.work.then is not None:
+        return draft.with_work(replace(draft.work, run=draft.work.then, then=None))
     return draft
 
 

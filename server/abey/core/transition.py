@@ -38,6 +38,7 @@ from abey.core.steps import end_run, settle, step_over
 from abey.core.turns import begin_closing, end_turn, finish_closing
 from abey.errors import ModelFailed
 from abey.protocol import journal as j
+from abey.protocol.blocks import ProposedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _decide(draft: Draft, event: Event) -> Draft:
         case Cancel() | Stop():
             return _close(draft, event)
         case GraceOver():
-            due = draft.work.closing is not None and event.generation == draft.work.generation
+            due = draft.work.closing is not None and event.generation == draft.work.closing.generation
             return finish_closing(draft) if due else draft
         case TimePassed():
             return _expire(draft)
@@ -102,9 +103,13 @@ def _decide(draft: Draft, event: Event) -> Draft:
 
 def _close(draft: Draft, event: Cancel | Stop) -> Draft:
     session, work = draft.session, draft.work
+    closing = Closing("stop" if isinstance(event, Stop) else "cancel", event.reason, event.client.name)
+    if work.closing is not None and work.closing.ending == "cancel" and closing.ending == "stop":
+        return draft.with_work(
+            replace(work, closing=replace(work.closing, ending="stop", reason=event.reason, by=closing.by))
+        )
     if session.stopped or work.closing is not None:
         return draft
-    closing = Closing("stop" if isinstance(event, Stop) else "cancel", event.reason, event.client.name)
     if isinstance(event, Cancel):
         turn = session.open_turn
         if turn is None or session.state == "completed" or event.turn_id not in (None, turn.turn_id):
@@ -179,7 +184,7 @@ def _answered(draft: Draft, event: ModelAnswered) -> Draft:
     return draft if candidate.calls else end_turn(draft, j.Final(turn_id=requested.turn_id, step_id=requested.step_id))
 
 
-def _named(draft: Draft, event: ModelAnswered) -> tuple[j.ProposedCall, ...]:
+def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:
     """The calls under ids that are unique in the session; an empty or repeated one is a fault of the call."""
     earlier, here = _call_ids(draft.session), set[str]()
     named = []
@@ -188,7 +193,7 @@ def _named(draft: Draft, event: ModelAnswered) -> tuple[j.ProposedCall, ...]:
         ours = fault is not None or call.id in earlier
         here.add(call.id)
         call_id = draft.mint(f"call:{index}") if ours else call.id
-        named.append(j.ProposedCall(call_id=call_id, tool=call.tool, arguments=call.arguments, fault=fault))
+        named.append(ProposedCall(call_id=call_id, tool=call.tool, arguments=call.arguments, fault=fault))
     return tuple(named)
 
 

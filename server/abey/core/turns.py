@@ -34,11 +34,12 @@ def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
 
 def begin_closing(draft: Draft, closing: Closing) -> Draft:
     """Everything in flight is told to end, and has `stopGraceSeconds` for it."""
+    closing = replace(closing, generation=draft.work.generation)
     draft = draft.with_work(replace(draft.work, closing=closing))
     for invocation in draft.work.live:
         draft = draft.do(Abort(invocation.invocation_id))
     if draft.work.live:
-        draft = draft.do(StartGrace(draft.work.generation, draft.context.agent.limits.stop_grace_seconds))
+        draft = draft.do(StartGrace(closing.generation, draft.context.agent.limits.stop_grace_seconds))
     return draft
 
 
@@ -49,10 +50,10 @@ def finish_closing(draft: Draft) -> Draft:
         return draft
     unresolved = open_calls(draft.session)
     for call in unresolved:
-        may_have_run = call.started is not None
-        told = "cancelled by user; it had started and may have run" if may_have_run else "cancelled by user; not run"
+        doubt = call.may_have_run
+        told = "cancelled by user; it had started and may have run" if doubt else "cancelled by user; not run"
         draft = draft.write(
-            j.CallFinished(call_id=call.call_id, outcome="cancelled", output=told, may_have_run=may_have_run or None)
+            j.CallFinished(call_id=call.call_id, outcome="cancelled", output=told, may_have_run=doubt or None)
         )
     batch = draft.session.batch
     if batch is not None:
@@ -68,7 +69,7 @@ def finish_closing(draft: Draft) -> Draft:
     stopped = j.Stopped(reason=closing.reason, by=closing.by, cancelled_calls=kept, attempts=closing.attempts)
     draft = draft.write(stopped)
     run = draft.work.run
-    return draft.with_work(replace(draft.work, then=None, run=replace(run, turn_over=True) if run else None))
+    return draft.with_work(replace(draft.work, run=replace(run, turn_over=True) if run else None))
 
 
 def _committed(queued: j.InputQueued, turn_id: str) -> j.Input:

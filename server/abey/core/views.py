@@ -11,7 +11,8 @@ from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session,
 from abey.protocol import session as s
 from abey.protocol import transcript as t
 from abey.protocol.base import Json
-from abey.protocol.journal import CallResolved, TextBlock
+from abey.protocol.blocks import TextBlock
+from abey.protocol.journal import CallResolved
 from abey.protocol.notifications import Attention, Summary
 from abey.protocol.outcomes import AnyOutcome, Resolution
 
@@ -203,7 +204,7 @@ def _call(call: Call) -> t.ItemCall:
         decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,
         token=call.verdict.token if call.verdict else None,
         output=told.content if told else None,
-        may_have_run=True if call.started and call.state in ("cancelled", "uncertain") else None,
+        may_have_run=True if call.may_have_run and call.state in ("cancelled", "uncertain") else None,
         started_at=call.started_at,
         ended_at=call.ended_at,
     )

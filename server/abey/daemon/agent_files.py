@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 from abey.core.policy import Link, judge
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments
-from abey.protocol import methods as m
+from abey.protocol import queries as q
 from abey.rpc.peer import Peer
 from abey.runtime.agents.files import Unreadable, read_text
 from abey.runtime.agents.loading import load_text
@@ -18,10 +18,10 @@ class AgentFiles:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def list(self, _: Peer, params: m.AgentListParams) -> m.AgentListResult:
+    async def list(self, _: Peer, params: q.AgentListParams) -> q.AgentListResult:
         return self._services.registry.list(params.cwd)
 
-    async def validate(self, _: Peer, params: m.ValidateParams) -> m.ValidateResult:
+    async def validate(self, _: Peer, params: q.ValidateParams) -> q.ValidateResult:
         path = _path(params.uri) if params.uri is not None else None
         text = params.text
         if path is not None:
@@ -29,9 +29,9 @@ class AgentFiles:
                 text = read_text(path)
             except Unreadable as error:
                 raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
-        return m.ValidateResult(diagnostics=load_text(text or "", path).diagnostics())
+        return q.ValidateResult(diagnostics=load_text(text or "", path).diagnostics())
 
-    async def explain(self, _: Peer, params: m.ExplainParams) -> m.ExplainResult:
+    async def explain(self, _: Peer, params: q.ExplainParams) -> q.ExplainResult:
         if params.session_id is not None:
             machine, _damage = await self._services.sessions.look(params.session_id)
             agent = self._services.versions.latest(machine.session)
@@ -43,15 +43,15 @@ class AgentFiles:
             message = f"{agent.slug} has no tool {params.tool!r}; its tools are: {names}"
             raise InvalidArguments(message, errors=["tool is unknown"])
         judgement = judge(agent, tool, {} if params.arguments is None else params.arguments)
-        return m.ExplainResult(
+        return q.ExplainResult(
             disposition=judgement.disposition,
             rule=judgement.rule.wire() if judgement.rule else None,
             chain=tuple(_link(link) for link in judgement.chain),
         )
 
 
-def _link(link: Link) -> m.ExplainLink:
-    return m.ExplainLink(
+def _link(link: Link) -> q.ExplainLink:
+    return q.ExplainLink(
         layer=link.layer, rule=link.rule.wire() if link.rule else None, matched=link.matched, why=link.why
     )
 

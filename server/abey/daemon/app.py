@@ -10,7 +10,10 @@ from abey.daemon.publish import Publisher
 from abey.daemon.reading import Reading
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
+from abey.protocol import handshake as h
 from abey.protocol import methods as m
+from abey.protocol import params as p
+from abey.protocol import requests as r
 from abey.protocol.schema_hash import SCHEMA_HASH
 from abey.rpc.connection import LIMITS
 from abey.rpc.dispatch import Binding, Surface, bind
@@ -33,20 +36,20 @@ FEATURES = ("events", "ifRevision")
 DRAIN_SECONDS = 10.0
 
 
-def create(settings: Settings) -> "App":
-    """The daemon of these settings, not started yet."""
-    return App(settings)
+def create(settings: Settings, io: FileIO | None = None) -> "App":
+    """The daemon of these settings, not started yet; `io` stands between it and the disk."""
+    return App(settings, io or FileIO(settings.durability))
 
 
 class App:
     """What main serves: the surface of methods, and the work behind it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, io: FileIO) -> None:
         clock = SystemClock()
         self._settings = settings
         self._helper = ProcessHelper()
         self._publisher = Publisher()
-        self._info = m.DaemonInfo(
+        self._info = h.DaemonInfo(
             pid=os.getpid(),
             build_id=VERSION,
             started_at=clock.now(),
@@ -54,7 +57,7 @@ class App:
             socket=str(settings.socket),
         )
         self.stop_requested = asyncio.Event()
-        store = Store(settings.state_dir, FileIO(settings.durability))
+        store = Store(settings.state_dir, io)
         registry = Registry(settings.config_dir)
         versions = Versions(registry, store)
         sessions = Sessions(store, versions, clock)
@@ -91,16 +94,16 @@ class App:
         self._publisher.draining()
         await self._scheduler.quiet(DRAIN_SECONDS)
 
-    async def _shutdown(self, _: Peer, params: m.ShutdownParams) -> m.Nothing:
+    async def _shutdown(self, _: Peer, params: r.ShutdownParams) -> p.Nothing:
         if params.mode == "drain":
             await self._drain()
         # The reply goes out before the end begins.
         asyncio.get_running_loop().call_later(0.05, self.stop_requested.set)
-        return m.Nothing()
+        return p.Nothing()
 
-    def _capabilities(self) -> m.AgentsServerCapabilities:
-        return m.AgentsServerCapabilities(
-            protocol_version=m.PROTOCOL_VERSION,
+    def _capabilities(self) -> h.AgentsServerCapabilities:
+        return h.AgentsServerCapabilities(
+            protocol_version=h.PROTOCOL_VERSION,
             methods=tuple(self._bindings),
             features=FEATURES,
             limits=LIMITS,

@@ -11,7 +11,7 @@ from abey.core.session import Call, open_calls
 from abey.core.views import resolution_view
 from abey.daemon.services import Services
 from abey.errors import AbeyError, DaemonDraining, InvalidArguments
-from abey.protocol import methods as m
+from abey.protocol import requests as r
 from abey.protocol.journal import CallResolved, Cancelled, Created, Stopped
 from abey.protocol.session import Session
 from abey.protocol.transcript import Part, TextPart
@@ -31,7 +31,7 @@ class Driving:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def start(self, peer: Peer, params: m.StartParams) -> Session:
+    async def start(self, peer: Peer, params: r.StartParams) -> Session:
         self._refuse_while_draining()
         parts = _parts(params.prompt, params.parts)
         env = self._env(peer)
@@ -55,25 +55,25 @@ class Driving:
             await self._ended(submitted)
         return self._services.show(submitted.live)
 
-    async def step(self, peer: Peer, params: m.StepParams) -> m.StepResult:
+    async def step(self, peer: Peer, params: r.StepParams) -> r.StepResult:
         self._refuse_while_draining()
         parts = _parts(params.prompt, params.parts)
         event = e.Drive(e.STEP, peer.client, e.NewInput(parts) if parts else None)
         end, live = await self._drive(params, event)
-        return m.StepResult(outcome=end.outcome if end else "started", session=self._services.show(live))
+        return r.StepResult(outcome=end.outcome if end else "started", session=self._services.show(live))
 
-    async def run(self, peer: Peer, params: m.RunParams) -> m.RunResult:
+    async def run(self, peer: Peer, params: r.RunParams) -> r.RunResult:
         return await self._run(params, e.Drive(_run(params), peer.client))
 
-    async def resume(self, peer: Peer, params: m.RunParams) -> m.RunResult:
+    async def resume(self, peer: Peer, params: r.RunParams) -> r.RunResult:
         return await self._run(params, e.Drive(_run(params), peer.client, resume=True))
 
-    async def pause(self, peer: Peer, params: m.PauseParams) -> Session:
+    async def pause(self, peer: Peer, params: r.PauseParams) -> Session:
         live = await self._services.sessions.get(params.session_id)
         await self._services.scheduler.submit(live, e.Pause(params.reason, peer.client), params.if_revision)
         return self._services.show(live)
 
-    async def send(self, peer: Peer, params: m.SendParams) -> m.SendResult:
+    async def send(self, peer: Peer, params: r.SendParams) -> r.SendResult:
         live = await self._services.sessions.get(params.session_id)
         clock = self._services.clock
         input_id = params.input_id or ulid(millis_of(clock.now()), clock.entropy())
@@ -84,9 +84,9 @@ class Driving:
         position = queued.index(input_id) + 1 if input_id in queued else 0
         if params.wait:
             await self._ended(submitted)
-        return m.SendResult(input_id=input_id, position=position, session=self._services.show(live))
+        return r.SendResult(input_id=input_id, position=position, session=self._services.show(live))
 
-    async def complete(self, peer: Peer, params: m.CompleteParams) -> m.CompleteResult:
+    async def complete(self, peer: Peer, params: r.CompleteParams) -> r.CompleteResult:
         live = await self._services.sessions.of_token(params.token)
         event = e.Complete(params.token, params.outcome, params.arguments_hash, peer.client, params.resume)
         submitted = await self._services.scheduler.submit(live, event, params.if_revision)
@@ -99,28 +99,28 @@ class Driving:
             await _finished(live, call)
             if submitted.run is not None:
                 await asyncio.shield(submitted.run)
-        return m.CompleteResult(
+        return r.CompleteResult(
             applied=applied,
             resolution=resolution_view(_call(live, params.token)),
             turn_complete=not open_calls(live.machine.session),
             session=self._services.show(live),
         )
 
-    async def cancel(self, peer: Peer, params: m.CancelParams) -> m.AppliedResult:
+    async def cancel(self, peer: Peer, params: r.CancelParams) -> r.AppliedResult:
         event = e.Cancel(params.turn_id, params.reason, peer.client)
         return await self._close(params, event)
 
-    async def stop(self, peer: Peer, params: m.StopParams) -> m.AppliedResult:
+    async def stop(self, peer: Peer, params: r.StopParams) -> r.AppliedResult:
         return await self._close(params, e.Stop(params.reason, peer.client))
 
-    async def reopen(self, _: Peer, params: m.SessionEffect) -> m.AppliedResult:
+    async def reopen(self, _: Peer, params: r.SessionEffect) -> r.AppliedResult:
         live = await self._services.sessions.get(params.session_id)
         if live.failure is None:
-            return m.AppliedResult(applied=False, session=self._services.show(live))
+            return r.AppliedResult(applied=False, session=self._services.show(live))
         reloaded = await self._services.sessions.reload(params.session_id)
-        return m.AppliedResult(applied=True, session=self._services.show(reloaded))
+        return r.AppliedResult(applied=True, session=self._services.show(reloaded))
 
-    async def _close(self, params: m.SessionEffect, event: e.Cancel | e.Stop) -> m.AppliedResult:
+    async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop) -> r.AppliedResult:
         live = await self._services.sessions.get(params.session_id)
         submitted = await self._services.scheduler.submit(live, event, params.if_revision)
         done = submitted.transition
@@ -129,19 +129,19 @@ class Driving:
             await live.changed.wait()
         if live.failure is not None:
             raise live.failure
-        return m.AppliedResult(
+        return r.AppliedResult(
             applied=ended or done.machine.work.closing is not None, session=self._services.show(live)
         )
 
-    async def _run(self, params: m.RunParams, event: e.Drive) -> m.RunResult:
+    async def _run(self, params: r.RunParams, event: e.Drive) -> r.RunResult:
         self._refuse_while_draining()
         end, live = await self._drive(params, event, wait=params.wait)
         session = self._services.show(live)
         if end is None:
-            return m.RunResult(outcome="started", steps=0, session=session)
-        return m.RunResult(outcome=end.outcome, steps=end.steps, session=session)
+            return r.RunResult(outcome="started", steps=0, session=session)
+        return r.RunResult(outcome=end.outcome, steps=end.steps, session=session)
 
-    async def _drive(self, params: m.SessionEffect, event: e.Drive, *, wait: bool = True) -> tuple[EndRun | None, Live]:
+    async def _drive(self, params: r.SessionEffect, event: e.Drive, *, wait: bool = True) -> tuple[EndRun | None, Live]:
         live = await self._services.sessions.get(params.session_id)
         submitted = await self._services.scheduler.submit(live, event, params.if_revision)
         return (await self._ended(submitted) if wait else None), live
@@ -165,7 +165,7 @@ class Driving:
             raise DaemonDraining("the daemon is about to end and takes no new steps; try again in a moment")
 
 
-def _run(params: m.RunParams) -> e.Run:
+def _run(params: r.RunParams) -> e.Run:
     turn = params.until == "turn"
     return e.Run(ends_with_turn=turn, patient=turn, max_steps=params.max_steps, synchronous=params.synchronous)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from abey.daemon.binding import bind, identity, write_address
 from abey.errors import Overloaded
-from abey.protocol.methods import Limits
+from abey.protocol.handshake import Limits
 from abey.rpc.connection import serve
 from abey.rpc.dispatch import Surface, failure
 from abey.rpc.framing import frame

@@ -11,7 +11,9 @@ from abey.core.machine import Machine
 from abey.core.views import items, pending_view, summary_view
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments
-from abey.protocol import methods as m
+from abey.protocol import handshake as h
+from abey.protocol import params as p
+from abey.protocol import queries as q
 from abey.protocol.session import Damage, Session
 from abey.protocol.transcript import Item, Pending
 from abey.rpc.peer import Peer
@@ -22,12 +24,12 @@ T = TypeVar("T")
 class Reading:
     """Handlers. None of them writes anything or wakes a session."""
 
-    def __init__(self, services: Services, daemon: m.DaemonInfo, clients: Callable[[], int]) -> None:
+    def __init__(self, services: Services, daemon: h.DaemonInfo, clients: Callable[[], int]) -> None:
         self._services = services
         self._daemon = daemon
         self._clients = clients
 
-    async def pending(self, _: Peer, params: m.PendingParams) -> m.PendingResult:
+    async def pending(self, _: Peer, params: q.PendingParams) -> q.PendingResult:
         if params.session_id is not None:
             machine, damage = await self._services.sessions.look(params.session_id)
             machines = [] if damage else [machine]
@@ -36,13 +38,13 @@ class Reading:
         found = [pending for machine in machines for pending in self._pending_of(machine)]
         wanted = [one for one in found if params.kinds is None or one.kind in params.kinds]
         page, cursor = _page(wanted, params.cursor, params.limit)
-        return m.PendingResult(items=tuple(page), next_cursor=cursor)
+        return q.PendingResult(items=tuple(page), next_cursor=cursor)
 
-    async def get(self, _: Peer, params: m.SessionParams) -> m.GetResult:
+    async def get(self, _: Peer, params: q.SessionParams) -> q.GetResult:
         machine, damage = await self._services.sessions.look(params.session_id)
-        return m.GetResult(session=self._services.show_machine(machine, damage))
+        return q.GetResult(session=self._services.show_machine(machine, damage))
 
-    async def transcript(self, _: Peer, params: m.TranscriptParams) -> m.TranscriptResult:
+    async def transcript(self, _: Peer, params: q.TranscriptParams) -> q.TranscriptResult:
         machine, _damage = await self._services.sessions.look(params.session_id)
         found = list(items(self._services.now(machine).session))
         before = _index(found, params.before, len(found))
@@ -52,9 +54,9 @@ class Reading:
             page, more = between[: params.limit], len(between) > params.limit
         else:
             page, more = between[-params.limit :], len(between) > params.limit
-        return m.TranscriptResult(items=tuple(page), has_more=more)
+        return q.TranscriptResult(items=tuple(page), has_more=more)
 
-    async def sessions(self, _: Peer, params: m.SessionsParams) -> m.SessionsResult:
+    async def sessions(self, _: Peer, params: q.SessionsParams) -> q.SessionsResult:
         live, broken = await self._services.sessions.all()
         seen: list[tuple[Machine, Damage | None]] = [(one.machine, None) for one in live]
         seen += [(one.machine, one.damage) for one in broken if one.machine is not None]
@@ -62,9 +64,9 @@ class Reading:
         wanted = [one for one in seen if self._wanted(one[0], params)]
         page, cursor = _page(wanted, params.cursor, params.limit)
         shown: list[Session] = [self._services.show_machine(machine, damage) for machine, damage in page]
-        return m.SessionsResult(items=tuple(shown), next_cursor=cursor, damaged=tuple(one.damage for one in broken))
+        return q.SessionsResult(items=tuple(shown), next_cursor=cursor, damaged=tuple(one.damage for one in broken))
 
-    async def events(self, _: Peer, params: m.EventsParams) -> m.EventsResult:
+    async def events(self, _: Peer, params: q.EventsParams) -> q.EventsResult:
         live = await self._services.sessions.get(params.session_id)
         after = params.after or 0
         if params.wait_ms and after == live.log.next_seq - 1:
@@ -73,14 +75,14 @@ class Reading:
         agent = self._services.agent_of(live.machine)
         found = live.log.since(after, params.limit, agent)
         if found is None:
-            return m.EventsResult(events=(), next_seq=live.log.next_seq, has_more=False, status="expired")
+            return q.EventsResult(events=(), next_seq=live.log.next_seq, has_more=False, status="expired")
         next_seq = (found[-1].seq or 0) + 1 if found else after + 1
-        return m.EventsResult(events=found, next_seq=next_seq, has_more=next_seq < live.log.next_seq, status="ok")
+        return q.EventsResult(events=found, next_seq=next_seq, has_more=next_seq < live.log.next_seq, status="ok")
 
-    async def status(self, _: Peer, __: m.NoParams) -> m.StatusResult:
+    async def status(self, _: Peer, __: p.NoParams) -> q.StatusResult:
         loaded = self._services.sessions.loaded
         busy = [one for one in loaded if one.machine.work.live]
-        return m.StatusResult(
+        return q.StatusResult(
             daemon=self._daemon,
             clients=self._clients(),
             sessions={"loaded": len(loaded), "running": len(busy)},
@@ -93,7 +95,7 @@ class Reading:
     def _pending_of(self, machine: Machine) -> tuple[Pending, ...]:
         return pending_view(self._services.now(machine).session, self._services.agent_of(machine))
 
-    def _wanted(self, machine: Machine, params: m.SessionsParams) -> bool:
+    def _wanted(self, machine: Machine, params: q.SessionsParams) -> bool:
         session = machine.session
         under = params.under
         return (

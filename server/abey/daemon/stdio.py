@@ -10,7 +10,7 @@ import socket
 import threading
 
 from abey.daemon.pipes import chunks, received, write_all
-from abey.protocol.methods import Limits
+from abey.protocol.handshake import Limits
 from abey.rpc.connection import serve
 from abey.rpc.dispatch import Surface
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, StringConstraints, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 from pydantic.alias_generators import to_camel
 
 Json = Any
@@ -13,6 +13,10 @@ Json = Any
 ID_PATTERN = r"^[0-9a-z][0-9a-z_-]{0,63}\Z"
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z][0-9a-z_-]{0,63}$", max_length=64)]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Int = Annotated[int, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+"""Numbers and booleans are what they are: a string that looks like one is refused."""
+
 Timestamp = str
 """RFC 3339, UTC, milliseconds, `Z`."""
 

@@ -5,11 +5,10 @@ unless it is ignorable.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from abey.protocol.base import Json, Timestamp, Wire
+from abey.protocol.base import Flag, Int, Json, Timestamp, Wire
+from abey.protocol.blocks import Block, ProposedCall
 from abey.protocol.outcomes import Outcome
 from abey.protocol.policy import Disposition
 from abey.protocol.session import Delivery, TurnEnd, Usage
@@ -22,32 +21,6 @@ class RecordData(Wire):
     """The `data` of a record; `type` is its name in the journal."""
 
     type: ClassVar[str]
-
-
-class TextBlock(Wire):
-    type: Literal["text"] = "text"
-    text: str
-
-
-class ThinkingBlock(Wire):
-    """`signature` and `opaque` are the provider's, sent back as they came."""
-
-    type: Literal["thinking"] = "thinking"
-    text: str
-    signature: str | None = None
-    opaque: Json = None
-
-
-Block = Annotated[TextBlock | ThinkingBlock, Field(discriminator="type")]
-
-
-class ProposedCall(Wire):
-    """A call as the model asked for it. `arguments` is the model's own text; `fault` says why it cannot be run."""
-
-    call_id: str
-    tool: str
-    arguments: str
-    fault: str | None = None
 
 
 class Created(RecordData):
@@ -107,7 +80,7 @@ class Candidate(RecordData):
     calls: tuple[ProposedCall, ...] = ()
     finish_reason: str
     usage: Usage
-    attempts: int
+    attempts: Int
 
 
 class ModelFailure(RecordData):
@@ -117,7 +90,7 @@ class ModelFailure(RecordData):
     invocation_id: str
     code: str
     message: str
-    attempts: int
+    attempts: Int
 
 
 class CallDecided(RecordData):
@@ -129,12 +102,12 @@ class CallDecided(RecordData):
     disposition: Disposition
     reason: str | None = None
     rule: Json = None
-    runnable: bool
+    runnable: Flag
     policy_hash: str
     tool_hash: str
     config_hash: str
-    idempotent: bool = False
-    serial: bool = False
+    idempotent: Flag = False
+    serial: Flag = False
     expires_at: Timestamp | None = None
 
 
@@ -148,7 +121,7 @@ class CallResolved(RecordData):
     outcome: Outcome
     arguments: str | None = None
     rule_id: str | None = None
-    answers_question: bool = False
+    answers_question: Flag = False
 
 
 class CallExpired(RecordData):
@@ -183,7 +156,7 @@ class CallFinished(RecordData):
     outcome: Literal["completed", "failed", "cancelled", "denied"]
     output: Json
     error: str | None = None
-    may_have_run: bool | None = None
+    may_have_run: Flag | None = None
 
 
 class ToolResults(RecordData):
@@ -219,7 +192,7 @@ class Cancelled(RecordData):
     turn_id: str
     reason: str | None = None
     by: str
-    attempts: int = 0
+    attempts: Int = 0
 
 
 class Failed(RecordData):
@@ -239,7 +212,7 @@ class Stopped(RecordData):
     reason: str | None = None
     by: str
     cancelled_calls: tuple[dict[str, str], ...] = ()
-    attempts: int = 0
+    attempts: Int = 0
 
 
 class Paused(RecordData):
@@ -257,43 +230,19 @@ class Repaired(RecordData):
     """A torn tail was cut off: whatever is unfinished may have run (journal.md, R1)."""
 
     type: ClassVar[str] = "repaired"
-    offset: int
-    cut_bytes: int
-    may_have_run: bool
+    offset: Int
+    cut_bytes: Int
+    may_have_run: Flag
 
 
-RECORD_TYPES: dict[str, type[RecordData]] = {
-    kind.type: kind
-    for kind in (
-        Created,
-        Input,
-        InputQueued,
-        ModelRequested,
-        Candidate,
-        ModelFailure,
-        CallDecided,
-        CallResolved,
-        CallExpired,
-        CallAsked,
-        CallStarted,
-        CallFinished,
-        ToolResults,
-        Waiting,
-        Final,
-        Cancelled,
-        Failed,
-        Stopped,
-        Paused,
-        Resumed,
-        Repaired,
-    )
-}
+RECORD_TYPES: dict[str, type[RecordData]] = {kind.type: kind for kind in RecordData.__subclasses__()}
+"""Every record type of this version by its name in the journal: all of them are defined above."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One line of a journal. Order is by `rev` alone; `at` is for people."""
 
-    rev: int
+    rev: Int
     at: Timestamp
     data: RecordData

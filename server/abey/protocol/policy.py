@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema
 
-from abey.protocol.base import Json, Wire
+from abey.protocol.base import Flag, Int, Json, Wire
 
 
 class RunSync(Wire):
@@ -25,15 +25,15 @@ class Defer(Wire):
 
     tag: Literal["defer"] = "defer"
     reason: str | None = None
-    expire_seconds: int | None = Field(default=None, gt=0)
+    expire_seconds: Int | None = Field(default=None, gt=0)
 
 
 class RunIsolated(Wire):
     """Run in a sandbox; without one the call waits, and nothing may run it outside."""
 
     tag: Literal["runIsolated"] = "runIsolated"
-    network: bool | None = None
-    writable: bool | None = None
+    network: Flag | None = None
+    writable: Flag | None = None
 
 
 class Deny(Wire):
@@ -50,7 +50,7 @@ class Timeout(Wire):
 
 class Retries(Wire):
     tag: Literal["retries"] = "retries"
-    count: int = Field(ge=0, le=100)
+    count: Int = Field(ge=0, le=100)
 
 
 class Cache(Wire):
@@ -65,7 +65,7 @@ class Label(Wire):
 
 class Truncate(Wire):
     tag: Literal["truncate"] = "truncate"
-    max_bytes: int = Field(gt=0)
+    max_bytes: Int = Field(gt=0)
 
 
 Decorator = Annotated[Timeout | Retries | Cache | Label | Truncate, Field(discriminator="tag")]
@@ -118,8 +118,8 @@ class PolicyRule(Wire):
     tool: str
     match: dict[str, Json] | None = None
     disposition: Disposition
-    serial: bool | None = None
-    expire_seconds: int | None = Field(default=None, gt=0)
+    serial: Flag | None = None
+    expire_seconds: Int | None = Field(default=None, gt=0)
 
 
 class Policy(Wire):
@@ -140,4 +140,4 @@ class Rule(Wire):
     workspace: str | None = None
     origin: str
     created_at: str
-    uses: int
+    uses: Int

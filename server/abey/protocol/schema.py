@@ -7,23 +7,23 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
 
-from abey.protocol import methods, notifications, outcomes, policy, session, transcript
+from abey.protocol import handshake, methods, notifications, outcomes, policy, queries, session, transcript
 from abey.protocol.base import sha256_hex
 from abey.shared.kinds import CODES, MODEL_CODES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 NOTIFICATIONS: dict[str, type[BaseModel]] = {
-    notifications.EVENT: methods.AgentsEvent,
+    notifications.EVENT: queries.AgentsEvent,
     notifications.SUMMARY: notifications.Summary,
     notifications.DAEMON: notifications.DaemonNotice,
 }
 
 CLIENT_HANDSHAKE: dict[str, type[BaseModel]] = {
-    "clientCapabilities": methods.AgentsClientCapabilities,
-    "initializationOptions": methods.InitializationOptions,
+    "clientCapabilities": handshake.AgentsClientCapabilities,
+    "initializationOptions": handshake.InitializationOptions,
 }
-SERVER_HANDSHAKE: dict[str, type[BaseModel]] = {"serverCapabilities": methods.AgentsServerCapabilities}
+SERVER_HANDSHAKE: dict[str, type[BaseModel]] = {"serverCapabilities": handshake.AgentsServerCapabilities}
 
 NAMED: dict[str, Any] = {
     "Activity": session.Activity,
@@ -48,7 +48,7 @@ def document() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "abey",
-        "protocolVersion": methods.PROTOCOL_VERSION,
+        "protocolVersion": handshake.PROTOCOL_VERSION,
         "methods": {
             method.name: {
                 "params": roots[f"{method.name} params", "validation"],

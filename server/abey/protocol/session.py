@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from abey.protocol.base import Timestamp, Wire
+from abey.protocol.base import Int, Timestamp, Wire
 from abey.protocol.transcript import Pending
 
 State = Literal["userTurn", "llmTurn", "partialUserTurn", "completed", "stopped"]
@@ -12,17 +12,17 @@ Delivery = Literal["turn", "queue", "interrupt"]
 
 
 class Usage(Wire):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    input_tokens: Int = 0
+    output_tokens: Int = 0
+    cached_tokens: Int | None = None
+    reasoning_tokens: Int | None = None
     cost: float | None = None
-    context_tokens: int | None = None
+    context_tokens: Int | None = None
 
 
 class TurnInfo(Wire):
     turn_id: str
-    n: int
+    n: Int
     started_at: Timestamp
     ended_at: Timestamp | None = None
     end: TurnEnd | None = None
@@ -47,7 +47,7 @@ class Paused(Wire):
 class Damage(Wire):
     session_id: str
     reason: str
-    offset: int | None = None
+    offset: Int | None = None
 
 
 class Session(Wire):
@@ -59,7 +59,7 @@ class Session(Wire):
     cwd: str
     state: State
     activity: Activity
-    revision: int
+    revision: Int
     turn: TurnInfo | None = None
     pending: tuple[Pending, ...] = ()
     queued: tuple[QueuedInput, ...] = ()

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from abey.protocol.base import Json, Timestamp, Wire
+from abey.protocol.base import Flag, Int, Json, Timestamp, Wire
 from abey.protocol.policy import Disposition, Rule
 
 
@@ -40,7 +40,7 @@ class CallDecision(Wire):
     by: str
     client: Client | None = None
     at: Timestamp
-    edited: bool
+    edited: Flag
     message: str | None = None
 
 
@@ -56,8 +56,8 @@ class ItemCall(Wire):
     decision: CallDecision | None = None
     token: str | None = None
     output: Json = None
-    output_bytes: int | None = None
-    may_have_run: bool | None = None
+    output_bytes: Int | None = None
+    may_have_run: Flag | None = None
     started_at: Timestamp | None = None
     ended_at: Timestamp | None = None
 
@@ -66,7 +66,7 @@ class Item(Wire):
     """One thing in the transcript."""
 
     item_id: str
-    revision: int
+    revision: Int
     turn_id: str
     at: Timestamp
     kind: Literal["input", "thinking", "answer", "toolCall", "note"]
@@ -97,7 +97,7 @@ class Pending(Wire):
     arguments: Json
     arguments_hash: str
     arguments_schema: dict[str, Json] | None = None
-    editable: bool
+    editable: Flag
     cwd: str
     diff: str | None = None
     question: Question | None = None

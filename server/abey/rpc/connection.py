@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 
 from abey.errors import AbeyError, DaemonDraining, TooLarge
 from abey.protocol.base import Json
-from abey.protocol.methods import Limits
+from abey.protocol.handshake import Limits
 from abey.protocol.transcript import Client
 from abey.rpc import batch
 from abey.rpc.calls import Calls

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from abey.errors import TooLarge
 from abey.protocol.base import Json
-from abey.protocol.methods import AgentsServerCapabilities, Method, P, R
+from abey.protocol.handshake import AgentsServerCapabilities
+from abey.protocol.methods import Method, P, R
 from abey.rpc.faults import InvalidParams, error_object, invalid_params
 from abey.rpc.messages import encode
 from abey.rpc.peer import Peer

@@ -14,7 +14,7 @@ from pygls.protocol import default_converter
 
 from abey.errors import UnsupportedProtocol
 from abey.protocol.base import Json, Wire
-from abey.protocol.methods import (
+from abey.protocol.handshake import (
     PROTOCOL_VERSION,
     AgentsClientCapabilities,
     AgentsServerCapabilities,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from abey.protocol.methods import AgentsClientCapabilities, InitializationOptions
+from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
 from abey.protocol.transcript import Client
 from abey.rpc.messages import encode
 

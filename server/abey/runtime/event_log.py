@@ -9,7 +9,7 @@ from abey.core.projection import Mark, marks_of, render
 from abey.core.replay import apply
 from abey.core.session import Session
 from abey.protocol.journal import Record
-from abey.protocol.methods import AgentsEvent
+from abey.protocol.queries import AgentsEvent
 
 KEPT_RECORDS = 2048
 

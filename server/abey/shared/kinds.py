@@ -60,6 +60,7 @@ _EXIT_BY_KIND: dict[str, int] = {
     "idempotency/conflict": EXIT_CONFLICT,
     "arguments/mismatch": EXIT_CONFLICT,
     "session/stopped": EXIT_CONFLICT,
+    "model/content-policy": EXIT_NO_ANSWER,  # the one model failure that ends the turn
     "daemon/unreachable": EXIT_UNREACHABLE,
     "daemon/gone": EXIT_UNREACHABLE,
     "timeout": EXIT_TIMEOUT,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from abey.protocol.methods import Diagnostic, Position, Range
+from abey.protocol.queries import Diagnostic, Position, Range
 from abey.shared.escaping import cut, escape_line
 
 Severity = Literal["error", "warning", "information", "hint"]

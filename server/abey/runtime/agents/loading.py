@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from abey.protocol.config import AgentConfig
-from abey.protocol.methods import Diagnostic
+from abey.protocol.queries import Diagnostic
 from abey.runtime.agents import files, findings
 from abey.runtime.agents.agents_exe import translate
 from abey.runtime.agents.checks import sense_facts

@@ -8,7 +8,8 @@ from typing import Any
 
 from abey.core.agent import Agent
 from abey.errors import InvalidAgent, UnknownAgent
-from abey.protocol.methods import AgentListing, AgentListResult
+from abey.protocol.config import AgentConfig
+from abey.protocol.queries import AgentListing, AgentListResult
 from abey.runtime.agents import files
 from abey.runtime.agents.findings import Finding, quoted
 from abey.runtime.agents.loading import Loaded, load_text, load_value
@@ -18,11 +19,12 @@ from abey.shared.escaping import escape_line
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One file as it was last read: `agent` is its last good version, of `current` if that is good."""
+    """One file as it was last read: `config` and `agent` are its last good version, of `current` if that is good."""
 
     path: Path
     stamp: files.Stamp | None
     current: Loaded
+    config: AgentConfig | None
     agent: Agent | None
 
     @property
@@ -103,13 +105,14 @@ class Registry:
         if known and now and known.stamp == now and _unchanged(known.current):
             return known
         current = _read(path)
-        last = known.agent if known else None
         if current.config is not None:
-            agent: Agent | None = resolve(current.config, current.raw)
+            entry = _Entry(path, now, current, current.config, resolve(current.config, current.raw))
+        elif known is not None and known.agent is not None:
+            entry = replace(known, stamp=now, current=current, agent=replace(known.agent, stale=True))
         else:
-            agent = replace(last, stale=True) if last else None
-        self._entries[path] = _Entry(path, now, current, agent)
-        return self._entries[path]
+            entry = _Entry(path, now, current, None, None)
+        self._entries[path] = entry
+        return entry
 
 
 def _read(path: Path) -> Loaded:
@@ -127,7 +130,7 @@ def _unchanged(loaded: Loaded) -> bool:
 
 
 def _listing(entry: _Entry, *, shadowed: bool) -> AgentListing:
-    agent, config = entry.agent, entry.current.config
+    agent, config = entry.agent, entry.config
     return AgentListing(
         slug=entry.slug,
         path=str(entry.path),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from abey.core.conversation import AskedCall, Message, ModelAnswer, ModelRequest, UserMessage
 from abey.errors import ModelFailed
+from abey.protocol.blocks import Block, TextBlock, ThinkingBlock
 from abey.protocol.config import ScriptedCall, ScriptedModel, ScriptEntry
-from abey.protocol.journal import Block, TextBlock, ThinkingBlock
 from abey.protocol.session import Usage
 from abey.protocol.transcript import TextPart
 from abey.runtime.models.strictness import fault_of

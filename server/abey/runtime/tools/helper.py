@@ -22,12 +22,13 @@ class ProcessHelper:
     Without the Linux features it needs it starts programs in process groups, and `leaves_nothing` is False.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path = _HELPER) -> None:
+        self._program = program
         self._starting = asyncio.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
         self._groups = GroupLauncher()
-        self.leaves_nothing = sys.platform == "linux" and hasattr(socket, "recv_fds")
+        self.leaves_nothing = sys.platform == "linux" and os.path.isdir("/proc/self")
 
     async def launch(self, program: Program, out: int) -> Running:
         while self.leaves_nothing:
@@ -53,7 +54,7 @@ class ProcessHelper:
     async def _connected(self) -> socket.socket | None:
         async with self._starting:
             if self._connection is None:
-                self._process, self._connection = _started()
+                self._process, self._connection = _started(self._program)
                 if not await _is_ready(self._connection):
                     self.leaves_nothing = False
                     await self._end()
@@ -75,14 +76,14 @@ async def _is_ready(connection: socket.socket) -> bool:
         return False
 
 
-def _started() -> tuple["subprocess.Popen[bytes]", socket.socket]:
+def _started(program: Path) -> tuple["subprocess.Popen[bytes]", socket.socket]:
     """A new helper and our end of its socket. Its environment holds no secret: tools can read it."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)
     number = theirs.fileno()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", str(_HELPER), str(number)],
+            [sys.executable, "-I", "-S", "-X", "utf8", str(program), str(number)],
             pass_fds=(number,),
             env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
             cwd="/",

@@ -15,7 +15,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from typing import Any, NoReturn
 
 _SET_CHILD_SUBREAPER = 36
@@ -50,14 +49,19 @@ def main() -> None:
 
 def _start(connection: socket.socket, children: int, descriptors: list[int], tellers: Tellers) -> None:
     """Forks the supervisor of one program."""
-    pid = os.fork()
-    if pid == 0:
-        connection.close()
-        for other in (children, *tellers.values()):
-            os.close(other)
-        _supervise(*descriptors)
     *passed, status = descriptors
-    tellers[pid] = status
+    try:
+        pid = os.fork()
+    except OSError as error:
+        _tell(status, {"fault": f"cannot start a process: {error.strerror}"})
+        passed.append(status)
+    else:
+        if pid == 0:
+            connection.close()
+            for other in (children, *tellers.values()):
+                os.close(other)
+            _supervise(*descriptors)
+        tellers[pid] = status
     for descriptor in passed:
         os.close(descriptor)
 
@@ -69,7 +73,7 @@ def _bury(tellers: Tellers) -> None:
         lost += _reap_supervisors(tellers)
         if not lost or not _kill([pid for pid in _children_of(os.getpid()) if pid not in tellers]):
             break
-        time.sleep(_PAUSE_SECONDS)
+        select.select([], [], [], _PAUSE_SECONDS)
     for status in lost:
         _tell(status, _LOST)
         os.close(status)
@@ -148,8 +152,7 @@ def _become(program: dict[str, Any], out: int, fault: int) -> NoReturn:
         doing = f"cannot start {argv[0]}"
         os.execvpe(argv[0], argv, program["env"])
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        os.write(fault, f"{doing}: {why}".encode("utf-8", "replace")[:4096])
+        os.write(fault, f"{doing}: {getattr(error, 'strerror', error)}".encode("utf-8", "replace")[:4096])
     finally:
         os._exit(127)
 

@@ -1,0 +1,126 @@
+"""Params and results of the methods that move a session (protocol.md, Requests)."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from abey.protocol.base import Flag, Int, Json, SessionId, Wire
+from abey.protocol.outcomes import Outcome, Resolution
+from abey.protocol.params import Name, Parts, Prompt, exactly_one
+from abey.protocol.session import Delivery, Session
+
+
+class Effect(Wire):
+    """What every request with an effect on a session may say besides: the revision it was decided on."""
+
+    if_revision: Int | None = Field(default=None, ge=0)
+
+
+class SessionEffect(Effect):
+    session_id: Name
+
+
+class StartParams(Wire):
+    agent: Name | None = None
+    agent_file: Name | None = None
+    config: dict[str, Json] | None = None
+    prompt: Prompt | None = None
+    parts: Parts | None = None
+    cwd: str | None = None
+    session_id: SessionId | None = None
+    title: str | None = None
+    run: Literal["none", "step", "turn"] = "none"
+    wait: Flag = True
+
+    @model_validator(mode="after")
+    def _one_agent(self) -> Self:
+        return exactly_one(self, "agent", "agent_file", "config")
+
+
+class StepParams(SessionEffect):
+    prompt: Prompt | None = None
+    parts: Parts | None = None
+
+
+class StepResult(Wire):
+    outcome: str
+    session: Session
+
+
+class RunParams(SessionEffect):
+    until: Literal["yield", "turn"] = "yield"
+    max_steps: Int | None = Field(default=None, gt=0)
+    synchronous: Flag = False
+    wait: Flag = True
+
+
+class RunResult(Wire):
+    outcome: str
+    steps: Int
+    session: Session
+
+
+class PauseParams(SessionEffect):
+    reason: str | None = None
+
+
+class SendParams(SessionEffect):
+    prompt: Prompt | None = None
+    parts: Parts | None = None
+    input_id: SessionId | None = None
+    delivery: Delivery = "turn"
+    run: Literal["none", "step", "turn"] = "none"
+    wait: Flag = True
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.prompt is None and self.parts is None:
+            raise ValueError("prompt or parts is required")
+        return self
+
+
+class SendResult(Wire):
+    """`position` is 0 when the input was committed at once, else its place in the queue, from 1."""
+
+    input_id: str
+    position: Int
+    session: Session
+
+
+class CompleteParams(Effect):
+    token: Name
+    outcome: Outcome
+    arguments_hash: str | None = None
+    resume: Flag = False
+    wait: Flag = True
+
+    @model_validator(mode="after")
+    def _bound_to_what_was_shown(self) -> Self:
+        if self.outcome.kind in ("approve", "rerun") and self.arguments_hash is None:
+            raise ValueError(f"argumentsHash is required with {self.outcome.kind}: that of the call as it was shown")
+        return self
+
+
+class CompleteResult(Wire):
+    applied: Flag
+    resolution: Resolution
+    turn_complete: Flag
+    session: Session
+
+
+class CancelParams(SessionEffect):
+    turn_id: str | None = None
+    reason: str | None = None
+
+
+class StopParams(SessionEffect):
+    reason: str | None = None
+
+
+class AppliedResult(Wire):
+    applied: Flag
+    session: Session
+
+
+class ShutdownParams(Wire):
+    mode: Literal["drain", "now"] = "drain"

@@ -1,0 +1,137 @@
+"""A nursery of daemons that die at a chosen write: it imports the daemon once and forks one for every order.
+
+Orders come as JSON lines on stdin: {env, moment, at}; answers go out as lines with the pid of the new daemon.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from abey.daemon.main import run
+from abey.daemon.settings import Settings, read_settings
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.journal import JOURNAL
+
+Moment = Literal["never", "before", "torn", "after"]
+"""When the daemon dies: before a write, in the middle of it, or when it is durable and nothing has followed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """`at` counts the writes to journals from 1."""
+
+    moment: Moment = "never"
+    at: int = 0
+
+
+class DyingIO(FileIO):
+    """The disk, up to the death of the process."""
+
+    def __init__(self, settings: Settings, death: Death) -> None:
+        super().__init__(settings.durability)
+        self._death = death
+        self._journals: set[int] = set()
+        self._writes = 0
+
+    def open(self, path: Path, flags: int) -> int:
+        descriptor = super().open(path, flags)
+        if path.name == JOURNAL and flags & os.O_APPEND:
+            self._journals.add(descriptor)
+        return descriptor
+
+    def close(self, descriptor: int) -> None:
+        self._journals.discard(descriptor)
+        super().close(descriptor)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        self._writes += descriptor in self._journals
+        self._die_if_due(descriptor, "before")
+        if self._due(descriptor, "torn"):
+            super().write(descriptor, data[: len(data) // 2])
+        self._die_if_due(descriptor, "torn")
+        return super().write(descriptor, data)
+
+    def sync(self, descriptor: int) -> None:
+        super().sync(descriptor)
+        self._die_if_due(descriptor, "after")
+
+    def _die_if_due(self, descriptor: int, moment: Moment) -> None:
+        if self._due(descriptor, moment):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _due(self, descriptor: int, moment: Moment) -> bool:
+        return descriptor in self._journals and self._death == Death(moment, self._writes)
+
+
+class Nursery:
+    """The test's side: `daemon` starts one and returns its pid."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-P", __file__]
+        tree = os.pathsep.join(sys.path)
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            command, env={**os.environ, "PYTHONPATH": tree}, stdin=pipe, stdout=pipe, text=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self._process.communicate()
+
+    def daemon(self, env: dict[str, str], death: Death = Death()) -> int:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"env": env, "moment": death.moment, "at": death.at}) + "\n")
+        stdin.flush()
+        return int(stdout.readline())
+
+
+def _serve_orders() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    for line in sys.stdin:
+        order = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(_be_a_daemon(order))
+        print(pid, flush=True)
+
+
+def _be_a_daemon(order: dict[str, Any]) -> int:
+    """As shared/starting.py starts one."""
+    from abey.daemon.app import create
+
+    os.setsid()
+    os.chdir("/")
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    log = Path(order["env"]["ABEY_STATE_DIR"]).parent / "daemon.log"
+    with open(os.devnull) as nothing, log.open("a") as output:
+        for descriptor, file in ((0, nothing), (1, output), (2, output)):
+            os.dup2(file.fileno(), descriptor)
+    os.environ.clear()
+    os.environ.update(order["env"])
+    settings = read_settings([], os.environ)
+    io = DyingIO(settings, Death(order["moment"], order["at"]))
+    return run(settings, partial(create, io=io))
+
+
+def _load() -> None:
+    """What takes long, once for all."""
+    import abey.daemon.app
+    import abey.daemon.serving  # noqa: F401  loaded for its effect
+
+
+if __name__ == "__main__":
+    _load()
+    with closing(sys.stdin):
+        _serve_orders()
