@@ -17,22 +17,26 @@ def detachable(context: Context, session_id: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        context.console.progress("")
-        back = "resume" if context.transport == "stdio" else "wait"
-        context.console.err(f"abey: detached; come back with `abey session {back} {session_id}`")
-        context.console.note("Ctrl-C again now cancels the turn")
-        _wait_for_a_second(context, session_id)
+        try:
+            _say_how_to_come_back(context, session_id)
+            time.sleep(SECOND_SECONDS)
+        except KeyboardInterrupt:
+            _cancel(context, session_id)
         raise
 
 
-def _wait_for_a_second(context: Context, session_id: str) -> None:
+def _say_how_to_come_back(context: Context, session_id: str) -> None:
+    back = "resume" if context.transport == "stdio" else "wait"
+    context.console.progress("")
+    context.console.err(f"abey: detached; come back with `abey session {back} {session_id}`")
+    context.console.note("Ctrl-C again now cancels the turn")
+
+
+def _cancel(context: Context, session_id: str) -> None:
+    context.client.deadline = time.monotonic() + CANCEL_SECONDS
     try:
-        time.sleep(SECOND_SECONDS)
-    except KeyboardInterrupt:
-        context.client.deadline = time.monotonic() + CANCEL_SECONDS
-        try:
-            context.request("agents/cancel", sessionId=session_id)
-        except Failure as failure:
-            context.console.err(f"abey: the turn could not be cancelled: {failure.message}")
-        else:
-            context.console.err("abey: the turn was cancelled")
+        context.request("agents/cancel", sessionId=session_id)
+    except Failure as failure:
+        context.console.err(f"abey: the turn could not be cancelled: {failure.message}")
+    else:
+        context.console.err("abey: the turn was cancelled")

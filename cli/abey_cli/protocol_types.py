@@ -483,6 +483,7 @@ class Session(TypedDict):
     lastError: NotRequired[LastError]
     paused: NotRequired[Paused]
     drivenBy: Literal["step", "run"]
+    executionMode: Literal["synchronous", "asynchronous"]
     usage: Usage
     createdAt: str
     updatedAt: str

@@ -66,7 +66,8 @@ def naming_the_session(context: Context) -> Iterator[None]:
         yield
     except Failure as failure:
         named: Any = failure.data.get("sessionId")
-        if isinstance(named, str) and not context.console.json:
+        of_a_model = (failure.kind or "").startswith("model/")
+        if of_a_model and isinstance(named, str) and not context.console.json:
             context.console.out(named if context.console.quiet else f"session-id: {named}")
         raise
 

@@ -100,24 +100,13 @@ def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: Ca
     assert abey("run", "--session", SESSION_ID, "--agent-file", "a.json") == (2, "", said)
 
 
-@pytest.mark.parametrize(
-    ("text", "asks"),
-    [
-        ('{"executionMode": "synchronous"}', True),
-        ('// {"x": 1}\n{"slug": "http://a", /* b */ "executionMode": "Synchronous",}', True),
-        ('{"executionMode": "asynchronous"}', False),
-        ('{"slug": "synchronous"}', False),
-        ("[", False),
-    ],
-)
-def test_run_is_synchronous_where_the_agent_file_says_so(abey, ready: CannedDaemon, work: Path, text, asks) -> None:
-    (work / "a.json").write_text(text)
-    found = {"slug": "a", "path": str(work / "a.json"), "state": "ok", "diagnostics": []}
-    ready.on["agents/list"] = {"items": [found], "untrusted": []}
+@pytest.mark.parametrize(("mode", "asked"), [("synchronous", [True]), ("asynchronous", [None])])
+def test_run_is_synchronous_where_the_agent_says_so(abey, ready: CannedDaemon, work: Path, mode, asked) -> None:
+    (work / "a.json").write_text("{}")
+    ready.on["agents/start"] = session(executionMode=mode)
     ready.on["agents/run"] = result("completed", answered())
     abey("run", "--agent-file", "a.json", "-p", "x")
-    abey("run", "--agent", "a", "-p", "x")
-    assert ["synchronous" in params for params in ready.params("agents/run")] == [asks, asks]
+    assert [params.get("synchronous") for params in ready.params("agents/run")] == asked
 
 
 class Approvals:

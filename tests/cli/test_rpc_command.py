@@ -56,20 +56,20 @@ def test_what_is_no_request_is_exit_2(abey, daemon: CannedDaemon, options) -> No
     assert daemon.asked == []
 
 
-def test_lines_are_answered_as_the_answers_come(lines, daemon: CannedDaemon) -> None:
-    second = threading.Event()
-
-    def slow(_params: object) -> object:
-        assert second.wait(10)
-        return "slow"
-
-    def quick(_params: object) -> object:
-        second.set()
-        return "quick"
-
-    daemon.on.update({"slow": slow, "quick": quick})
-    asked = [{"id": "a", "method": "slow"}, "", {"id": 2, "method": "quick", "params": {"x": 1}}]
-    assert lines(*asked) == (0, [{"id": 2, "result": "quick"}, {"id": "a", "result": "slow"}], "")
+def test_lines_are_answered_as_the_answers_come(daemon: CannedDaemon) -> None:
+    quick_is_printed = threading.Event()
+    daemon.on["slow"] = lambda _params: quick_is_printed.wait(20)
+    daemon.on["quick"] = "quick"
+    asked = [{"id": "a", "method": "slow"}, {"id": 2, "method": "quick", "params": {"x": 1}}]
+    with subprocess.Popen([*ABEY, "rpc", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write("".join(f"{json.dumps(line)}\n\n" for line in asked))
+        program.stdin.flush()
+        first = program.stdout.readline()
+        quick_is_printed.set()
+        rest, _ = program.communicate(timeout=30)
+    assert [json.loads(first), json.loads(rest)] == [{"id": 2, "result": "quick"}, {"id": "a", "result": True}]
     assert sorted(daemon.asked) == [("quick", {"x": 1}), ("slow", {})]
 
 

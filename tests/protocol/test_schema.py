@@ -54,6 +54,7 @@ SESSION = Session(
     turn=TurnInfo(turn_id="t", n=1, started_at=NOW),
     pending=(PENDING,),
     driven_by="step",
+    execution_mode="asynchronous",
     usage=Usage(),
     created_at=NOW,
     updated_at=NOW,

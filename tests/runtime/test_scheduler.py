@@ -102,6 +102,7 @@ async def test_a_tool_that_ignores_its_abort_is_left_behind_and_its_late_result_
     await shell.until(lambda: shell.tools.started == ["run"])
     await shell.scheduler.submit(live, e.Cancel(None, None, CLIENT))
     assert live.machine.work.activity == "stopping"
+    await shell.until(lambda: shell.clock.slept == [10.0])
     shell.clock.advance(10)
     assert await outcome(running) == "completed"
     before = types(live)
@@ -156,7 +157,7 @@ async def test_an_approval_with_resume_goes_on_to_the_answer(tmp_path: Path) -> 
 async def test_a_call_that_nobody_answers_in_time_expires_by_itself(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [answer(("c1", "soon", "{}")), DONE])
     started = await shell.start(run=e.UNTIL_TURN)
-    await shell.until(lambda: started.live.machine.session.state == "partialUserTurn")
+    await shell.until(lambda: shell.clock.slept == [60.0])
     shell.clock.advance(61)
     assert await outcome(started) == "completed"
     assert shell.tools.started == []

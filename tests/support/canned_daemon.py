@@ -118,6 +118,7 @@ def session(**changes: Any) -> Params:
         "pending": [],
         "queued": [],
         "drivenBy": "step",
+        "executionMode": "asynchronous",
         "usage": {"inputTokens": 0, "outputTokens": 0},
         "createdAt": AT,
         "updatedAt": AT,
@@ -192,18 +193,20 @@ def _accept(daemon: CannedDaemon, listener: socket.socket) -> None:
 
 
 def _serve(daemon: CannedDaemon, connection: socket.socket) -> None:
+    writing = threading.Lock()
     with connection, connection.makefile("rb") as stream:
         try:
             while (message := read_frame(stream)) is not None:
-                threading.Thread(target=_reply, args=(daemon, connection, message), daemon=True).start()
+                threading.Thread(target=_reply, args=(daemon, connection, writing, message), daemon=True).start()
         except OSError:  # the client went in the middle of a frame
             return
 
 
-def _reply(daemon: CannedDaemon, connection: socket.socket, message: Params) -> None:
+def _reply(daemon: CannedDaemon, connection: socket.socket, writing: threading.Lock, message: Params) -> None:
     answer = daemon.answer(message)
     if answer is not None:
         try:
-            connection.sendall(frame(answer))
+            with writing:
+                connection.sendall(frame(answer))
         except OSError:  # the client did not wait
             return

@@ -33,11 +33,12 @@ class Death:
 
 
 class DyingIO(FileIO):
-    """The disk, up to the death of the process."""
+    """The disk, up to the death of the process; what was written and synced is told in the file `diary`."""
 
     def __init__(self, settings: Settings, death: Death) -> None:
         super().__init__(settings.durability)
         self._death = death
+        self._diary = settings.state_dir.parent / "diary"
         self._journals: set[int] = set()
         self._writes = 0
 
@@ -57,22 +58,30 @@ class DyingIO(FileIO):
         if self._due(descriptor, "torn"):
             super().write(descriptor, data[: len(data) // 2])
         self._die_if_due(descriptor, "torn")
-        return super().write(descriptor, data)
+        written = super().write(descriptor, data)
+        self._tell(descriptor, f"wrote {written}")
+        return written
 
     def sync(self, descriptor: int) -> None:
         super().sync(descriptor)
+        self._tell(descriptor, "synced")
         self._die_if_due(descriptor, "after")
 
     def _die_if_due(self, descriptor: int, moment: Moment) -> None:
         if self._due(descriptor, moment):
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def _tell(self, descriptor: int, what: str) -> None:
+        if descriptor in self._journals:
+            with self._diary.open("a") as diary:
+                diary.write(f"{what}\n")
+
     def _due(self, descriptor: int, moment: Moment) -> bool:
         return descriptor in self._journals and self._death == Death(moment, self._writes)
 
 
 class Nursery:
-    """The test's side: `daemon` starts one and returns its pid."""
+    """The test's side: `daemon` starts one and returns its pid. It listens soon after."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-P", __file__]

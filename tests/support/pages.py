@@ -13,12 +13,19 @@ PAGES = tuple(sorted(DOCS.rglob("*.md")))
 REST = "…"
 """A member or an element with this name stands for all that a page leaves out."""
 
-_BLOCK = re.compile(r"^(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
+_BLOCK = re.compile(
+    r"^(?:<!-- (?:not run: (?P<reason>[^\n]+)|needs: (?P<needs>\S+)) -->\n)?"
+    r"```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_TOKEN = re.compile(r"\b[0-9a-f]{32}\b")
+_ULID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
 _VOLATILE = (
     ("time", re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")),
-    ("hash", re.compile(r"\b[0-9a-f]{64}\b")),
-    ("token", re.compile(r"\b[0-9a-f]{32}\b")),
-    ("ulid", re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")),
+    ("hash", _HASH),
+    ("token", _TOKEN),
+    ("ulid", _ULID),
     ("socket", re.compile(r"(?<=/)[0-9a-f]{16}\b")),
     ("pid", re.compile(r"\bpid \d+")),
 )
@@ -28,13 +35,14 @@ _NUMBERS = ("pid", "rssBytes")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block; `kind` is all that follows the fence, `reason` says why it is not run."""
+    """A fenced block; `kind` is all that follows the fence, `reason` says why it is not run, `needs` names a program."""
 
     page: Path
     line: int
     kind: str
     text: str
     reason: str | None
+    needs: str | None
 
     @property
     def name(self) -> str:
@@ -42,13 +50,13 @@ class Block:
 
 
 def blocks(page: Path, *kinds: str) -> tuple[Block, ...]:
-    """The blocks of these kinds, in order."""
+    """The blocks of these kinds, in order; of every kind where none is named."""
     text = page.read_text(encoding="utf-8")
     found = (
-        Block(page, text.count("\n", 0, match.start("kind")) + 1, match["kind"], match["text"], match["reason"])
+        Block(page, text.count("\n", 0, match.start("kind")) + 1, **match.groupdict())
         for match in _BLOCK.finditer(text)
     )
-    return tuple(block for block in found if block.kind in kinds)
+    return tuple(block for block in found if not kinds or block.kind in kinds)
 
 
 def sections(page: Path) -> dict[str, str]:
@@ -71,11 +79,18 @@ def plain(text: str) -> str:
     return text
 
 
-def replacements(shown: str, real: str) -> Iterator[tuple[str, str]]:
-    """What stands in `real` where `shown` has a token, a hash or an id; the two are equal once they are `plain`."""
-    for kind, pattern in _VOLATILE:
-        if kind in ("hash", "token", "ulid"):
-            yield from zip(pattern.findall(shown), pattern.findall(real), strict=True)
+def replacements(shown: Any, real: Any) -> Iterator[tuple[str, str]]:
+    """What stands in `real` where `shown` has a token, a hash or an id; both are JSON values or texts alike."""
+    match shown, real:
+        case dict(), dict():
+            for name in shown.keys() & real.keys():
+                yield from replacements(shown[name], real[name])
+        case list(), list():
+            for one, other in zip(shown, real, strict=False):
+                yield from replacements(one, other)
+        case str(), str():
+            for pattern in (_HASH, _TOKEN, _ULID):
+                yield from zip(pattern.findall(shown), pattern.findall(real), strict=False)
 
 
 def shown_part(shown: Any, real: Any) -> Any:

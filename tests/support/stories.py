@@ -11,6 +11,7 @@ from abey.core.hashes import shown_hash
 from abey.core.session import AnswerEntry, Call
 from abey.core.transition import Transition
 from abey.errors import AbeyError
+from abey.protocol import journal as j
 from abey.protocol.outcomes import AnyOutcome
 
 
@@ -74,6 +75,21 @@ def dispatched(*names: str, world: World | None = None) -> World:
     """Every call is decided, and what may run runs."""
     world = batch(*names, world=world)
     world.drive()
+    return world
+
+
+def crashed(*names: str, world: World | None = None) -> World:
+    """As `dispatched`; then the daemon died and loaded the journal."""
+    world = dispatched(*names, world=world)
+    world.crash()
+    return world
+
+
+def repaired(world: World) -> World:
+    """The daemon died, and found the end of the journal torn."""
+    found = j.Repaired(offset=100, cut_bytes=7, may_have_run=True)
+    world.records.append(j.Record(world.records[-1].rev + 1, world.context().now, found))
+    world.crash()
     return world
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from abey.core import events as e
 from abey.core.agent import Agent, Limits, Tool
 from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
-from abey.core.effects import Abort, AskModel, Effect, EndRun, RunTool
+from abey.core.effects import AskModel, Effect, EndRun, RunTool
 from abey.core.invariants import check, check_journal, check_step
 from abey.core.machine import Context, Machine, Work
 from abey.core.replay import fold, recover
@@ -60,7 +60,7 @@ POLICY = Policy.model_validate(
 
 def agent(tools: tuple[Tool, ...] = TOOLS, policy: Policy | None = POLICY, **limits: Any) -> Agent:
     named = {one.name: one for one in tools}
-    version = sha256_hex([one.hash for one in tools])
+    version = sha256_hex([[one.hash for one in tools], policy.wire() if policy else None])
     return Agent(
         "a", {}, version, sha256_hex(policy.wire() if policy else None), "sys", named, policy, Limits(**limits)
     )
@@ -87,17 +87,19 @@ def answer(*calls: tuple[str, str, str], text: str = "") -> ModelAnswer:
 
 @dataclass
 class World:
-    """`answers` is what the model will say, in order. `keep_ready` off: crashes lose nothing but the work."""
+    """`effects` are those that nobody has performed yet; `awaited` are the runs that some request waits for."""
 
     agent: Agent = field(default_factory=agent)
     millis: int = T0
     counter: int = 0
     draining: bool = False
+    versions: dict[str, Agent] = field(default_factory=dict)
     records: list[j.Record] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     ended: list[EndRun] = field(default_factory=list)
     units: list[int] = field(default_factory=list)
     starts: list[tuple[str, str]] = field(default_factory=list)
+    awaited: set[int] = field(default_factory=set)
     machine: Machine | None = None
 
     @property
@@ -107,9 +109,10 @@ class World:
 
     def context(self) -> Context:
         self.counter += 1
+        self.versions[self.agent.config_hash] = self.agent
         chance = hashlib.sha256(str(self.counter).encode()).digest()
         return Context(
-            self.millis, chance, timestamp, self.agent, self.agent, lambda _: self.agent, check_arguments, self.draining
+            self.millis, chance, timestamp, self.agent, self.agent, self.versions.get, check_arguments, self.draining
         )
 
     def start(self, prompt: str | None = "hello", run: e.Run | None = None) -> Transition:
@@ -145,23 +148,27 @@ class World:
         self.records += done.records
         if done.records:
             self.units.append(len(self.records))
+        if done.generation is not None:
+            self.awaited.add(done.generation)
         for effect in done.effects:
-            match effect:
-                case AskModel() | RunTool():
-                    self.effects.append(effect)
-                case EndRun():
-                    self.ended.append(effect)
-                case Abort():
-                    pass
-                case _:
-                    pass
+            if isinstance(effect, AskModel | RunTool):
+                self.effects.append(effect)
             if isinstance(effect, RunTool):
                 self.starts.append((effect.call_id, json.dumps(dict(effect.arguments))))
+            if isinstance(effect, EndRun):
+                self.ended.append(effect)
+                self.awaited.discard(effect.generation)
+        self._check_runs(done.machine)
         check(done.machine)
         check_journal(done.machine, self.records)
         if before is not None:
             check_step(before.session, done.machine.session)
         return done
+
+    def _check_runs(self, machine: Machine) -> None:
+        """A request that waits for a run waits for one that goes on, or that will be started."""
+        to_come = {one.generation for one in (machine.work.run, machine.work.then) if one is not None}
+        assert self.awaited <= to_come, f"nobody will ever end the runs {self.awaited - to_come}"
 
     def crash(self) -> None:
         """The daemon dies and loads the journal."""
@@ -169,6 +176,7 @@ class World:
         assert session is not None
         self.machine = Machine(recover(session), Work())
         self.effects = []
+        self.awaited = set()
         check(self.machine)
 
     def drive(self, run: e.Run = e.STEP, **more: Any) -> Transition:

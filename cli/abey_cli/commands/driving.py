@@ -3,7 +3,6 @@
 from typing import Any
 
 from abey_cli import lookup
-from abey_cli.agent_files import asks_for_synchronous
 from abey_cli.approving import decide
 from abey_cli.commands.session import folder_of, start_session
 from abey_cli.context import Context
@@ -19,7 +18,7 @@ def run(context: Context) -> int:
     if context.options.session is None:
         session = start_session(context, None, "none")
         session_id = session["sessionId"]
-        synchronous = _synchronous(context, session) or None
+        synchronous = session["executionMode"] == "synchronous" or None
     else:
         session_id = _given_session(context)
     context.console.note(f"session-id: {session_id}")
@@ -49,15 +48,6 @@ def _given_session(context: Context) -> str:
     if prompt:
         context.request("agents/send", sessionId=session_id, **prompt)
     return session_id
-
-
-def _synchronous(context: Context, session: Any) -> bool:
-    """Whether the agent file says `executionMode: synchronous`: then nobody is waited for (machine.md)."""
-    if context.options.agent_file is not None:
-        return asks_for_synchronous(context.absolute(context.options.agent_file))
-    listed = context.request("agents/list", cwd=context.cwd)["items"]
-    paths = [item["path"] for item in listed if item["slug"] == session["agent"] and item["state"] != "shadowed"]
-    return any(asks_for_synchronous(path) for path in paths)
 
 
 def _drive(context: Context, method: str, session_id: str, **params: Any) -> int:

@@ -474,6 +474,7 @@ export interface Session {
   readonly lastError?: LastError;
   readonly paused?: Paused;
   readonly drivenBy: "step" | "run";
+  readonly executionMode: "synchronous" | "asynchronous";
   readonly usage: Usage;
   readonly createdAt: string;
   readonly updatedAt: string;

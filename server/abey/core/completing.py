@@ -93,7 +93,7 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
         raise ArgumentsMismatch("this is not the call that was shown; look at it again", argumentsHash=expected)
     tool = draft.context.agent.tools.get(call.tool)
     if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
-        return _mismatch(draft.write(renewed(draft.context, call, tool)), call)
+        return _mismatch(draft.write(renewed(call, tool)), call)
     arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
     edited = None if arguments is None else _edited(draft, call, arguments)
     draft = draft.write(_resolution(call, event, edited))

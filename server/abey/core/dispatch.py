@@ -49,7 +49,7 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     if tool is None:
         return draft.write(_unknown_tool(draft.context, call))
     if call.verdict is not None and tool.hash != call.verdict.tool_hash:
-        return draft.write(renewed(draft.context, call, tool))
+        return draft.write(renewed(call, tool))
     invocation_id = draft.mint(f"invocation:{call.call_id}")
     started = j.CallStarted(
         call_id=call.call_id, invocation_id=invocation_id, arguments_hash=effective_hash(draft.session, call)
@@ -58,7 +58,7 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     return draft.write(started).begin(Invocation(invocation_id, call.call_id, background), run)
 
 
-def renewed(context: Context, call: Call, tool: Tool) -> j.CallDecided:
+def renewed(call: Call, tool: Tool) -> j.CallDecided:
     """The verdict on a call whose tool has another definition now: another hash, and somebody must look."""
     if call.verdict is None:
         raise ValueError(f"call {call.call_id} has no verdict yet")
@@ -69,7 +69,6 @@ def renewed(context: Context, call: Call, tool: Tool) -> j.CallDecided:
         "reason": call.verdict.reason if waits else CHANGED_REASON,
         "tool_hash": tool.hash,
         "runnable": call.verdict.runnable and tool.runnable,
-        "config_hash": context.agent.config_hash,
     }
     return call.verdict.model_copy(update=changes)
 

@@ -28,11 +28,12 @@ def check(machine: Machine) -> None:
 
 def check_journal(machine: Machine, records: Sequence[j.Record]) -> None:
     """Raises BrokenInvariant where the journal and the machine it belongs to disagree, or a record is not allowed."""
+    first = records[0].rev if records else 1
+    if [record.rev for record in records] != list(range(first, first + len(records))):
+        raise BrokenInvariant(GAPLESS)
     replayed = fold(records)
     if replayed is None or recover(replayed) != recover(machine.session):
         raise BrokenInvariant(REPLAYED)
-    if [record.rev for record in records] != list(range(records[0].rev, records[0].rev + len(records))):
-        raise BrokenInvariant(GAPLESS)
     if _started_twice(records):
         raise BrokenInvariant(ONCE)
 

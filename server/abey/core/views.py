@@ -37,6 +37,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         output=output(session),
         last_error=session.last_error,
         paused=session.paused,
+        execution_mode="synchronous" if agent is not None and agent.synchronous else "asynchronous",
         driven_by="run" if active is not None and not active.run.once else "step",
         usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
         created_at=session.created_at,

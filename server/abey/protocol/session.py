@@ -67,6 +67,7 @@ class Session(Wire):
     last_error: LastError | None = None
     paused: Paused | None = None
     driven_by: Literal["step", "run"]
+    execution_mode: Literal["synchronous", "asynchronous"]
     usage: Usage
     created_at: Timestamp
     updated_at: Timestamp

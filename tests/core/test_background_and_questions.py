@@ -1,0 +1,54 @@
+"""Answers to what runs in the background, and to what it asks (machine.md, Completing)."""
+
+from support.stories import Came, came, complete, completion, dispatched, find, refused
+from support.world import World
+
+from abey.core import events as e
+from abey.core.conversation import ToolOutcome
+from abey.core.history import result_of
+from abey.protocol import outcomes as o
+from abey.protocol.transcript import Question
+
+
+def asking() -> World:
+    world = dispatched("bg")
+    world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="approval", prompt="sure?")))
+    return world
+
+
+ENDED = ["call-resolved", "tool-results"]
+
+
+def test_a_background_call_completed_from_outside_is_aborted_and_its_late_result_quarantined() -> None:
+    world = dispatched("bg")
+    invocation_id = world.effects[0].invocation_id
+    assert came(complete(world, "c1", o.Result(content="from outside"))) == Came(ENDED, ["abort"], "userTurn")
+    before = world.machine
+    assert came(world.send(e.ToolEnded(invocation_id, ToolOutcome("late")))) == Came([], ["quarantine"], "userTurn")
+    assert came(world.send(e.Aborted(invocation_id))) == Came([], [], "userTurn")
+    assert world.machine == before
+    assert result_of(find(world, "c1")).content == "from outside"
+
+
+def test_a_background_call_that_is_cancelled_may_have_run() -> None:
+    world = dispatched("bg")
+    complete(world, "c1", o.CancelCall())
+    assert result_of(find(world, "c1")).content == "cancelled by user; it had started and may have run"
+
+
+def test_a_question_for_approval_wants_true_or_false() -> None:
+    world = asking()
+    assert refused(world, completion(world, "c1", o.Answer(value="yes"))) == {
+        "kind": "arguments/invalid",
+        "retryable": False,
+        "errors": ["value is not a boolean"],
+    }
+
+
+def test_a_question_for_a_response_takes_any_value_and_may_be_asked_again() -> None:
+    world = dispatched("bg")
+    for prompt in ("who?", "when?"):
+        world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="response", prompt=prompt)))
+        assert find(world, "c1").question == Question(kind="response", prompt=prompt)
+        assert came(complete(world, "c1", o.Answer(value={"it": 1}))).did == ["answer {'it': 1}"]
+    assert came(world.tool_ends()) == Came(["call-finished", "tool-results"], [], "userTurn")

@@ -1,0 +1,121 @@
+"""docs/protocol.md says what the code says, and its examples are what a daemon answers."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from pydantic.alias_generators import to_camel
+from support.e2e import PATIENCE, Place
+from support.e2e_peer import Peer, Refusal
+from support.pages import DOCS, ROOT, Block, blocks, first_column, replacements, sections, shown_part
+
+from abey.protocol import handshake, outcomes, session, transcript
+from abey.protocol.base import Wire
+from abey.protocol.methods import METHODS, Method
+from abey.protocol.notifications import DAEMON, SUMMARY
+from abey.shared.kinds import CODES, MODEL_CODES
+from abey.shared.starting import connect
+
+PAGE = DOCS / "protocol.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+SECTIONS = sections(PAGE)
+
+SHAPES: dict[str, tuple[type[Wire], set[str]]] = {
+    "AgentsClientCapabilities": (handshake.AgentsClientCapabilities, set()),
+    "InitializationOptions": (handshake.InitializationOptions, set()),
+    "AgentsServerCapabilities": (handshake.AgentsServerCapabilities, set()),
+    "Session": (session.Session, {"parent", "forkedFrom"}),
+    "Pending": (transcript.Pending, {"diff", "question", "outputSoFar"}),
+    "Item": (transcript.Item, set()),
+    "ItemCall": (transcript.ItemCall, {"outputBytes"}),
+    "Resolution": (outcomes.Resolution, set()),
+}
+"""The headings that describe a type, and the members which nothing sets yet."""
+
+OUTCOMES = {"approve", "deny", "result", "error", "cancel", "rerun", "answer"}
+
+
+def members(kind: type[Wire]) -> set[str]:
+    return {field.serialization_alias or to_camel(name) for name, field in kind.model_fields.items()}
+
+
+def test_the_page_names_every_method_and_no_other() -> None:
+    named = set(re.findall(r"(?<![\w/])agents/[a-z]+(?:/[a-z]+)?", TEXT, re.IGNORECASE))
+    assert named == {method.name for method in METHODS} | {SUMMARY, DAEMON}
+
+
+def test_every_method_has_a_section_of_its_own() -> None:
+    assert [name for name in SECTIONS if name.startswith("agents/")] == [method.name for method in METHODS]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_the_section_of_a_method_names_its_params_and_its_result(method: Method[Any, Any]) -> None:
+    text = SECTIONS[method.name]
+    if "same params as `agents/run`" not in text:
+        assert set(first_column(text)) == members(method.params) - {"ifRevision"}
+    answer = re.search(r"Answers `\{([^}]*)\}`", text)
+    if answer is not None:
+        assert set(re.findall(r"\w+", answer[1])) == members(method.result)
+
+
+@pytest.mark.parametrize("heading", SHAPES)
+def test_a_shape_has_the_members_of_its_type(heading: str) -> None:
+    kind, unset = SHAPES[heading]
+    assert set(first_column(SECTIONS[heading])) == members(kind) - unset
+
+
+def test_the_outcomes_are_those_that_can_be_said() -> None:
+    assert set(first_column(SECTIONS["Outcome"])) == OUTCOMES
+    assert {kind.model_fields["kind"].default for kind in outcomes.AnyOutcome.__args__} == OUTCOMES
+
+
+def test_the_page_has_every_error_with_its_code() -> None:
+    rows = re.findall(r"^\| (-31\d{3}) \| `([a-z/<>-]+)` \|", TEXT, re.M)
+    assert {kind.replace("/<code>", ""): int(code) for code, kind in rows} == CODES
+
+
+def test_the_page_has_every_model_error() -> None:
+    assert re.findall(r"^\| `model/([a-z-]+)` \|", TEXT, re.M) == list(MODEL_CODES)
+
+
+def test_the_page_has_every_type_of_event() -> None:
+    projection = (ROOT / "server/abey/core/projection.py").read_text(encoding="utf-8")
+    types = set(re.findall(r'"((?:session|turn|item|pending|input)/[a-z]+|usage|note)"', projection))
+    assert set(first_column(SECTIONS["Events"])) == types
+
+
+def test_the_examples_are_what_a_daemon_answers(place: Place, named: dict[str, str]) -> None:
+    last: Any = None
+    with Peer(connect(place.state, place.env, start=True, timeout=PATIENCE)) as peer:
+        for block in blocks(PAGE, "json request", "json answer", "json error", "json notification"):
+            shown = value_of(block, named)
+            match block.kind:
+                case "json request":
+                    last = answer_to(peer, shown)
+                    continue
+                case "json notification":
+                    last = block.kind, heard(peer, shown)
+            assert (block.kind, shown_part(shown, shown)) == (last[0], shown_part(shown, last[1])), block.name
+            named |= dict(replacements(shown, last[1]))
+
+
+def value_of(block: Block, named: dict[str, str]) -> Any:
+    text = block.text
+    for shown, real in named.items():
+        text = text.replace(shown, real)
+    return json.loads(text)
+
+
+def answer_to(peer: Peer, request: Any) -> tuple[str, Any]:
+    try:
+        return "json answer", peer.request(request["method"], **request["params"])
+    except Refusal as refusal:
+        return "json error", {"code": refusal.code, "message": refusal.message, "data": refusal.data}
+
+
+def heard(peer: Peer, shown: Any) -> Any:
+    """The notification that was heard and looks like the one shown, else the last one."""
+    found = [{name: value for name, value in one.items() if name != "jsonrpc"} for one in peer.heard]
+    alike = [one for one in found if shown_part(shown, one) == shown_part(shown, shown)]
+    return (alike or found)[-1]
