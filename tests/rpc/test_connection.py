@@ -233,8 +233,10 @@ async def test_wrong_params_are_named_without_being_repeated() -> None:
     number = {"loc": ["size"], "msg": reason, "type": "int_parsing"}
     unknown = {"loc": ["bogus"], "msg": "Extra inputs are not permitted", "type": "extra_forbidden"}
     shape = {"loc": [], "msg": "params are an object", "type": "dict_type"}
-    assert wrong == error("own", -32602, "invalid params for agents/big", {"errors": [number, unknown]})
-    assert listed == error("own", -32602, "invalid params for agents/echo", {"errors": [shape]})
+    about = f"invalid params for agents/big: size: {reason}"
+    assert wrong == error("own", -32602, about, {"errors": [number, unknown]})
+    about = "invalid params for agents/echo: params are an object"
+    assert listed == error("own", -32602, about, {"errors": [shape]})
 
 
 async def test_a_result_that_is_too_long_is_an_error_and_one_that_fits_is_not() -> None:

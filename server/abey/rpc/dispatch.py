@@ -69,7 +69,7 @@ def _validated(method: Method[P, R], params: Json) -> P:
     """Params that are absent mean none."""
     if params is not None and not isinstance(params, dict):
         errors = [{"loc": [], "msg": "params are an object", "type": "dict_type"}]
-        raise InvalidParams(f"invalid params for {method.name}", errors=errors)
+        raise InvalidParams(f"invalid params for {method.name}: params are an object", errors=errors)
     try:
         return method.params.model_validate(params or {})
     except ValidationError as error:

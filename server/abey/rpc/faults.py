@@ -68,7 +68,13 @@ def invalid_params(method: str, error: ValidationError) -> InvalidParams:
     """Where and why params are wrong; what was in them is not repeated."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)[:ERRORS_SHOWN]
     shown = [{"loc": [_cut(part) for part in e["loc"]], "msg": _cut(e["msg"]), "type": e["type"]} for e in errors]
-    return InvalidParams(f"invalid params for {method}", errors=shown)
+    return InvalidParams(f"invalid params for {method}: {_first(shown)}", errors=shown)
+
+
+def _first(errors: list[dict[str, Any]]) -> str:
+    """The first error in a line, for people."""
+    where = ".".join(str(part) for part in errors[0]["loc"])
+    return f"{where}: {errors[0]['msg']}" if where else str(errors[0]["msg"])
 
 
 def error_object(error: BaseException) -> dict[str, Any]:
