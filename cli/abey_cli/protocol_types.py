@@ -495,11 +495,6 @@ class Session(TypedDict):
     damaged: NotRequired[Damage]
 
 
-class SessionEffect(TypedDict):
-    ifRevision: NotRequired[int]
-    sessionId: str
-
-
 class SessionParams(TypedDict):
     sessionId: str
 

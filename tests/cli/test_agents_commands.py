@@ -65,7 +65,7 @@ def test_explain_prints_the_verdict_and_the_chain(abey, daemon: CannedDaemon, wo
     assert ran == (
         0,
         f'disposition: {{"tag": "defer", "reason": "leaves"}}\nrule: {spelled}\n'
-        "  deny: null did not match: no deny rule matches\n"
+        "  deny: no deny rule matches\n"
         f"  agent: {spelled} matched: git_* matches\\x1b\n",
         "",
     )

@@ -36,6 +36,7 @@ def result(outcome: str, found: object) -> dict[str, object]:
 def ready(daemon: CannedDaemon) -> CannedDaemon:
     """A daemon that starts any agent, and shows one deferred call as the last batch."""
     daemon.on["agents/start"] = session()
+    daemon.on["agents/get"] = {"session": session()}
     daemon.on["agents/list"] = {"items": [], "untrusted": []}
     daemon.on["agents/transcript"] = transcript(tool_item("bash_command", "deferred"))
     return daemon
@@ -90,7 +91,9 @@ def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: CannedDaemon
     abey("run", "--session", SESSION_ID, "--until", "turn")
     assert ready.asked == [
         ("agents/send", {"sessionId": SESSION_ID, "prompt": "and Rome?"}),
+        ("agents/get", {"sessionId": SESSION_ID}),
         ("agents/run", {"sessionId": SESSION_ID, "until": "yield"}),
+        ("agents/get", {"sessionId": SESSION_ID}),
         ("agents/run", {"sessionId": SESSION_ID, "until": "turn"}),
     ]
 

@@ -53,7 +53,7 @@ ACTIONS = st.one_of(
     st.tuples(st.just("complete"), st.integers(0, 19), OUTCOMES, st.booleans(), st.booleans()),
     st.tuples(st.just("question"), st.integers(0, 5)),
     st.tuples(st.just("cancel")),
-    st.tuples(st.just("stop"), st.integers(0, 9)),
+    st.tuples(st.just("stop"), st.integers(0, 5)),
     st.tuples(st.just("pause")),
     st.tuples(st.just("aborted"), st.integers(0, 5)),
     st.tuples(st.just("grace")),
@@ -130,6 +130,7 @@ def play_rest(world: World, action: Any, seen: list[str]) -> None:
             world.agent = agent((tool("run", idempotent=True), *TOOLS[1:]) if changed else TOOLS)
         case ("drain", draining):
             world.draining = draining
+            world.send(e.TimePassed())
         case _:
             pass
 

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.e2e import PATIENCE, Place
+from support.e2e import Place
+from support.e2e_peer import PATIENCE
 from support.pages import PAGES, ROOT, Block, blocks, plain, replacements
 
 from abey.runtime.agents.loading import load_text

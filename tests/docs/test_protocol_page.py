@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from pydantic.alias_generators import to_camel
-from support.e2e import PATIENCE, Place
-from support.e2e_peer import Peer, Refusal
+from support.e2e import Place
+from support.e2e_peer import PATIENCE, Peer, Refusal
 from support.pages import DOCS, ROOT, Block, blocks, first_column, replacements, sections, shown_part
 
 from abey.protocol import handshake, outcomes, session, transcript

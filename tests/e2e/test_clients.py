@@ -93,7 +93,10 @@ def test_inputs_of_two_clients_at_once_are_both_taken_in_one_order(place: Place)
     session = started(place, script=[{"echo": True}], loop=True)
     with place.peer("one") as one, place.peer("two") as two:
         asked = [
-            (peer, peer.start("agents/send", sessionId=session["sessionId"], prompt=f"{name} {number}", delivery="queue"))
+            (
+                peer,
+                peer.start("agents/send", sessionId=session["sessionId"], prompt=f"{name} {number}", delivery="queue"),
+            )
             for number in range(5)
             for name, peer in (("one", one), ("two", two))
         ]
@@ -216,9 +219,7 @@ def test_the_agents_are_listed_with_what_is_wrong_with_them(place: Place) -> Non
     [diagnostic] = listed["bad"]["diagnostics"]
     assert (diagnostic["severity"], diagnostic["range"]["start"]) == (1, {"line": 1, "character": 1})
     shown = place.run("agents", "list")
-    assert shown.out == (
-        f"bad  invalid  {place.agents}/bad.json\ngood  ok  {place.agents}/good.json  does it\n"
-    )
+    assert shown.out == (f"bad  invalid  {place.agents}/bad.json\ngood  ok  {place.agents}/good.json  does it\n")
     assert place.abey("run", "-p", "x") == "x\n"
 
 

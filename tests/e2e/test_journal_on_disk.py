@@ -120,7 +120,12 @@ def test_the_hash_of_an_approval_is_of_the_text_as_the_model_sent_it(place: Plac
 
 
 def test_results_come_back_as_they_were_given(place: Place) -> None:
-    content = {"z": 1, "a": [1.5, 10**30, None, True, ""], "Ünï": "\u0000\u001b[31m\u202e😀", "nested": {"b": {}, "a": []}}
+    content = {
+        "z": 1,
+        "a": [1.5, 10**30, None, True, ""],
+        "Ünï": "\u0000\u001b[31m\u202e😀",
+        "nested": {"b": {}, "a": []},
+    }
     config = place.config(script=[calls(("ext", {})), says("end")])
     session = place.rpc("agents/start", config=config, prompt="x", cwd=str(place.work), run="turn")
     outcome = {"kind": "result", "content": content}
@@ -158,7 +163,13 @@ def test_nothing_that_is_streamed_stands_in_the_journal(place: Place) -> None:
     config = place.config(script=[says(words)])
     session = place.rpc("agents/start", config=config, prompt="x", cwd="/", run="turn")
     assert session["output"] == words
-    assert [line.type for line in lines(place, session)] == ["created", "input", "model-requested", "candidate", "final"]
+    assert [line.type for line in lines(place, session)] == [
+        "created",
+        "input",
+        "model-requested",
+        "candidate",
+        "final",
+    ]
     path = place.journal(session["sessionId"])
     assert path.read_text().count("word399") == 2  # once in the agent's config
 

@@ -260,7 +260,9 @@ def test_a_content_filter_ends_the_turn_failed(place: Place) -> None:
     assert place.abey("session", "step", session["sessionId"], code=7) == (
         "State: LlmTurn (failed)\n  error: the answer was stopped by a content filter (model/content-policy)\n"
     )
-    assert place.abey("session", "step", session["sessionId"], "-p", "again") == "State: LlmTurn (completed)\nnext turn\n"
+    assert (
+        place.abey("session", "step", session["sessionId"], "-p", "again") == "State: LlmTurn (completed)\nnext turn\n"
+    )
 
 
 def test_the_limit_of_steps_ends_the_turn(place: Place) -> None:

@@ -127,7 +127,8 @@ async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_
         await shell.drive(live)
     assert live.machine.session.revision == 2
     assert await outcome(await shell.drive(other)) == "completed"
-    again = await shell.sessions.reload("s1")
+    again, reopened = await shell.sessions.reopen("s1")
+    assert reopened
     assert again.machine.session == live.machine.session
     assert await outcome(await shell.drive(again)) == "completed"
 

@@ -202,12 +202,12 @@ def until(condition: Callable[[], Any], what: str = "") -> Any:
     return found
 
 
-def kill(pid: int) -> None:
-    """kill -9; returns when the process is gone."""
+def kill(pid: int, number: int = signal.SIGKILL) -> None:
+    """Sends the signal, kill -9 by default; returns when the process is gone."""
     with suppress(ProcessLookupError):
         handle = os.pidfd_open(pid)
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
             assert select.select([handle], [], [], PATIENCE)[0], f"process {pid} does not go"
         finally:
             os.close(handle)

@@ -35,7 +35,7 @@ _NUMBERS = ("pid", "rssBytes")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block; `kind` is all that follows the fence, `reason` says why it is not run, `needs` names a program."""
+    """A fenced block; `kind` is all after the fence, `reason` says why it is not run, `needs` names a program."""
 
     page: Path
     line: int

@@ -80,7 +80,8 @@ def _show_verdict(context: Context, result: Any) -> None:
         out(f"rule: {_compact(result['rule'])}")
     for link in result["chain"]:
         matched = "matched" if link["matched"] else "did not match"
-        out(f"  {escape_line(link['layer'])}: {_compact(link.get('rule'))} {matched}: {escape_line(link['why'])}")
+        rule = f"{_compact(link['rule'])} {matched}: " if link.get("rule") is not None else ""
+        out(f"  {escape_line(link['layer'])}: {rule}{escape_line(link['why'])}")
 
 
 def _compact(value: Any) -> str:

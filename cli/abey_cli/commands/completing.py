@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from abey.shared.kinds import EXIT_CONFLICT, EXIT_OK
+from abey.shared.kinds import EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.approving import edited_arguments, parse_arguments, show_call
 from abey_cli.context import Context
 from abey_cli.failures import usage
 from abey_cli.prompts import read_stdin, read_text
-from abey_cli.showing import show_state
+from abey_cli.showing import show_state, step_code
 
 TYPED = ("text", "json", "media", "mixed")
 NO_HASH = "0" * 64
@@ -55,9 +55,20 @@ def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_has
     context.answer(result, lambda: show_state(context, result["session"]))
     if result["applied"]:
         context.console.note(result["resolution"]["text"])
-        return EXIT_OK
+        return _resumed_code(context, result["session"])
     context.console.err(f"already answered: {result['resolution']['text']}")
     return EXIT_OK if _says_the_same(context, token, outcome, result) else EXIT_CONFLICT
+
+
+def _resumed_code(context: Context, session: Any) -> int:
+    """The answer was taken; with --resume a model call may have failed after it."""
+    if not context.options.resume:
+        return EXIT_OK
+    failed = session.get("lastError")
+    if failed is None or not failed["kind"].startswith("model/"):
+        return step_code("advanced", session)
+    context.console.err(f"then the model call failed: {failed['message']} ({failed['kind']})")
+    return EXIT_ERROR
 
 
 def _given_outcome(context: Context) -> dict[str, Any]:

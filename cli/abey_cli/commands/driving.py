@@ -14,15 +14,13 @@ from abey_cli.waiting import wait_for
 
 
 def run(context: Context) -> int:
-    synchronous = None
     if context.options.session is None:
         session = start_session(context, None, "none")
-        session_id = session["sessionId"]
-        synchronous = session["executionMode"] == "synchronous" or None
     else:
-        session_id = _given_session(context)
-    context.console.note(f"session-id: {session_id}")
-    return _drive(context, "agents/run", session_id, synchronous=synchronous)
+        session = context.request("agents/get", sessionId=_given_session(context))["session"]
+    context.console.note(f"session-id: {session['sessionId']}")
+    synchronous = session["executionMode"] == "synchronous" or None
+    return _drive(context, "agents/run", session["sessionId"], synchronous=synchronous)
 
 
 def resume(context: Context) -> int:

@@ -486,11 +486,6 @@ export interface Session {
   readonly damaged?: Damage;
 }
 
-export interface SessionEffect {
-  readonly ifRevision?: number;
-  readonly sessionId: string;
-}
-
 export interface SessionParams {
   readonly sessionId: string;
 }
@@ -641,7 +636,7 @@ export interface Methods {
   readonly "agents/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
   readonly "agents/cancel": { readonly params: CancelParams; readonly result: AppliedResult };
   readonly "agents/stop": { readonly params: StopParams; readonly result: AppliedResult };
-  readonly "agents/reopen": { readonly params: SessionEffect; readonly result: AppliedResult };
+  readonly "agents/reopen": { readonly params: SessionParams; readonly result: AppliedResult };
   readonly "agents/get": { readonly params: SessionParams; readonly result: GetResult };
   readonly "agents/transcript": { readonly params: TranscriptParams; readonly result: TranscriptResult };
   readonly "agents/sessions": { readonly params: SessionsParams; readonly result: SessionsResult };

@@ -16,7 +16,7 @@ from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Answer, Approve
-from abey.protocol.policy import Deny, RunIsolated
+from abey.protocol.policy import Deny, RunAsync, RunIsolated
 from abey.protocol.transcript import PendingKind
 
 LEGAL: dict[PendingKind, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ def pending_kind(call: Call) -> PendingKind | None:
             return "uncertain"
         case "running" if call.question is not None:
             return "question"
-        case "running" if call.resolution is None:
+        case "running" if call.resolution is None and isinstance(base_disposition(call.verdict.disposition), RunAsync):
             return "running"
         case _:
             return None

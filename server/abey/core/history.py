@@ -39,7 +39,7 @@ def request_hash(session: Session) -> str:
 def result_of(call: Call) -> ResultMessage:
     """The one result a model is told for `call`, in whatever state it is."""
     content, is_error = _told(call)
-    return ResultMessage(call.call_id, call.tool, content, is_error)
+    return ResultMessage(call.call_id, call.tool, _mended(content), is_error)
 
 
 def _extend(messages: list[Message], more: Iterable[Message]) -> None:
@@ -80,6 +80,19 @@ def _told(call: Call) -> tuple[Json, bool]:
             return "nobody answered in time; the call was not run", True
         case _:
             return _with_doubt("interrupted before it had a result", call), True
+
+
+def _mended(content: Json) -> Json:
+    """`content` with U+FFFD for each half of a surrogate pair: JSON may hold one, and providers refuse it."""
+    match content:
+        case str():
+            return content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_mended(key): _mended(value) for key, value in content.items()}
+        case list():
+            return [_mended(value) for value in content]
+        case _:
+            return content
 
 
 def _with_doubt(text: str, call: Call) -> str:

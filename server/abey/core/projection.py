@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from abey.core.agent import Agent
 from abey.core.completing import pending_kind
 from abey.core.machine import Machine
+from abey.core.replay import recover
 from abey.core.session import Call, Session
 from abey.core.views import pending_view, resolution_view, session_view, turn_items
 from abey.protocol import journal as j
@@ -72,21 +73,23 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
             if isinstance(data, j.Stopped) and before is not None:
                 yield from (Mark("input/stopped", input_id=queued.input_id) for queued in before.queue)
         case _:
-            yield from _call_marks(getattr(data, "call_id", ""), before, after)
+            yield from _call_marks(data, before, after)
     if last:
         yield Mark("session/updated")
 
 
-def _call_marks(call_id: str, before: Session | None, after: Session) -> Iterator[Mark]:
+def _call_marks(data: j.RecordData, before: Session | None, after: Session) -> Iterator[Mark]:
+    call_id = getattr(data, "call_id", "")
     was, now = _find(before, call_id), _find(after, call_id)
     if now is None:
         return
     yield Mark("item/completed" if now.final else "item/updated", call_id=call_id)
-    waited = pending_kind(was) if was else None
-    waits = pending_kind(now)
-    if waited is None and waits is not None:
+    # A call that an answer names waited for one, though the journal need not say so: a restart makes a call uncertain.
+    waited = isinstance(data, j.CallResolved) or (was is not None and pending_kind(was) is not None)
+    waits = pending_kind(now) is not None
+    if waits and not waited:
         yield Mark("pending/added", call_id=call_id)
-    elif waited is not None and waits is None:
+    elif waited and not waits:
         yield Mark("pending/expired" if now.state == "expired" else "pending/resolved", call_id=call_id)
 
 
@@ -113,12 +116,10 @@ def _note(data: j.RecordData) -> str:
 
 
 def _pending_event(mark: Mark, before: Session | None, after: Session, agent: Agent | None) -> Event:
-    source = after if mark.type == "pending/added" else before
-    views = pending_view(source, agent) if source else ()
-    event: Event = {
-        "type": mark.type,
-        "pending": next((one.wire() for one in views if one.call_id == mark.call_id), None),
-    }
+    sources = (after,) if mark.type == "pending/added" or before is None else (before, recover(before))
+    views = (view for source in sources for view in pending_view(source, agent) if view.call_id == mark.call_id)
+    shown = next(views, None)
+    event: Event = {"type": mark.type} | ({"pending": shown.wire()} if shown else {})
     call = _find(after, mark.call_id)
     if mark.type != "pending/added" and call is not None:
         event["resolution"] = resolution_view(call).wire()

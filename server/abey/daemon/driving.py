@@ -11,6 +11,7 @@ from abey.core.session import Call, open_calls
 from abey.core.views import resolution_view
 from abey.daemon.services import Services
 from abey.errors import AbeyError, DaemonDraining, InvalidArguments
+from abey.protocol import queries as q
 from abey.protocol import requests as r
 from abey.protocol.journal import CallResolved, Cancelled, Created, Stopped
 from abey.protocol.session import Session
@@ -113,12 +114,9 @@ class Driving:
     async def stop(self, peer: Peer, params: r.StopParams) -> r.AppliedResult:
         return await self._close(params, e.Stop(params.reason, peer.client))
 
-    async def reopen(self, _: Peer, params: r.SessionEffect) -> r.AppliedResult:
-        live = await self._services.sessions.get(params.session_id)
-        if live.failure is None:
-            return r.AppliedResult(applied=False, session=self._services.show(live))
-        reloaded = await self._services.sessions.reload(params.session_id)
-        return r.AppliedResult(applied=True, session=self._services.show(reloaded))
+    async def reopen(self, _: Peer, params: q.SessionParams) -> r.AppliedResult:
+        live, applied = await self._services.sessions.reopen(params.session_id)
+        return r.AppliedResult(applied=applied, session=self._services.show(live))
 
     async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop) -> r.AppliedResult:
         live = await self._services.sessions.get(params.session_id)

@@ -43,7 +43,7 @@ CANCEL = Method("agents/cancel", r.CancelParams, r.AppliedResult)
 
 STOP = Method("agents/stop", r.StopParams, r.AppliedResult)
 
-REOPEN = Method("agents/reopen", r.SessionEffect, r.AppliedResult)
+REOPEN = Method("agents/reopen", q.SessionParams, r.AppliedResult)
 
 GET = Method("agents/get", q.SessionParams, q.GetResult)
 

@@ -109,11 +109,16 @@ class Sessions:
             if isinstance(record.data, CallDecided):
                 self._tokens[record.data.token] = live.id
 
-    async def reload(self, session_id: str) -> Live:
-        """The session from its journal again, after a failed write. Raises as `get`, and RecordFailed."""
-        await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
+    async def reopen(self, session_id: str) -> tuple[Live, bool]:
+        """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
+        RecordFailed."""
+        entry = self._entries.get(session_id) or await self._load(session_id)
+        if isinstance(entry, Live) and entry.failure is None:
+            return entry, False
+        if isinstance(entry, Live):
+            await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
         self._entries.pop(session_id, None)
-        return await self.get(session_id)
+        return await self.get(session_id), True
 
     async def _load(self, session_id: str) -> Entry:
         coming = self._coming.get(session_id)
@@ -172,4 +177,5 @@ def _broken(found: Damaged) -> Broken:
 def _damaged(damage: Damage) -> SessionDamaged:
     at = "" if damage.offset is None else f" at byte {damage.offset}"
     message = f"session {damage.session_id} is damaged{at}: {damage.reason}"
-    return SessionDamaged(message, sessionId=damage.session_id, offset=damage.offset)
+    where = {} if damage.offset is None else {"offset": damage.offset}
+    return SessionDamaged(message, sessionId=damage.session_id, **where)

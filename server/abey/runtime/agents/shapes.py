@@ -87,6 +87,8 @@ def _unknown_field(loc: Location) -> str:
     name = str(loc[-1])
     model = _model_at(loc[:-1])
     known = sorted(_fields(model)) if model else []
+    if name in known:
+        return f"{quoted(name)} is there under another name, too; keep one of them"
     return f"unknown field {quoted(name)}{_guess(name, known)}"
 
 
