@@ -77,6 +77,20 @@ def test_the_chain_says_of_every_rule_whether_it_matched_and_why() -> None:
 
 
 @pytest.mark.parametrize(
+    ("policy", "destructive", "why"),
+    [
+        ({"default": "defer"}, True, "the default of the agent file"),
+        (None, True, "no default, and the tool is destructive"),
+        (None, False, "no default: runSync"),
+    ],
+)
+def test_the_chain_ends_with_the_default_where_no_rule_matched(
+    policy: dict[str, Any] | None, destructive: bool, why: str
+) -> None:
+    assert verdict(policy, destructive=destructive).chain == (Link("agent", None, True, why),)
+
+
+@pytest.mark.parametrize(
     ("pattern", "name", "hit"),
     [
         ("git_push", "git_push", True),

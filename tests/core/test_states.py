@@ -202,6 +202,17 @@ def test_a_turn_out_of_steps_ends_with_its_limit() -> None:
     }
 
 
+def test_a_model_call_and_a_tool_phase_are_one_step_each() -> None:
+    world = batch("run", "ask")
+    steps = [world.session.turn.steps]
+    world.drive()
+    world.tool_ends()
+    complete(world, "c2", o.DenyCall())
+    steps.append(world.session.turn.steps)
+    world.drive()
+    assert [*steps, world.session.turn.steps] == [1, 2, 3]
+
+
 def test_the_next_turn_has_its_own_steps() -> None:
     world = World(agent=agent(max_steps=1))
     world.start("hello", e.STEP)

@@ -13,7 +13,7 @@ from support import e2e_journal
 from support.e2e import PROGRAMS, Place, calls, deferred, kill, says, until
 from support.e2e_peer import Refusal
 
-ASK = {"default": {"tag": "defer", "reason": "ask"}}
+ASK: dict[str, Any] = {"default": {"tag": "defer", "reason": "ask"}}
 
 
 def start(place: Place, *, run: str = "turn", wait: bool = True, **config: Any) -> Any:
@@ -188,8 +188,8 @@ def test_three_parallel_calls_that_end_in_reverse_order_have_three_results(place
 def test_a_tool_that_is_cut_short_always_leaves_a_result_or_a_question(place: Place, ending: str) -> None:
     """C12"""
     limits = {"toolTimeoutSeconds": 0.5 if ending == "timeout" else 60}
-    config = {"script": [calls(("slow", {})), says("end")], "rules": [{"tool": "slow", "disposition": "runAsync"}]}
-    session = start(place, limits=limits, **config)
+    rules = [{"tool": "slow", "disposition": "runAsync"}]
+    session = start(place, script=[calls(("slow", {})), says("end")], rules=rules, limits=limits)
     until(lambda: place.ran() == 1)
     match ending:
         case "timeout":

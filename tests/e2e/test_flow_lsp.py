@@ -15,10 +15,10 @@ SCRIPT = (calls(("bump", {}), ("sh", {"command": "echo hi"})), says("It is sunny
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
-async def flow(place: Place, request: Ask) -> list[Any]:
+async def flow(machine: Place, request: Ask) -> list[Any]:
     """State, outcome and calls after every request of the flow."""
-    agent = place.agent(script=SCRIPT, rules=[deferred("sh")])
-    session = await request("agents/start", {"agentFile": str(agent), "prompt": "weather", "cwd": str(place.work)})
+    agent = machine.agent(script=SCRIPT, rules=[deferred("sh")])
+    session = await request("agents/start", {"agentFile": str(agent), "prompt": "weather", "cwd": str(machine.work)})
     named = {"sessionId": session["sessionId"]}
     told: list[Any] = [session["state"]]
     for _ in range(3):
@@ -49,24 +49,24 @@ TOLD = [
 
 
 @pytest.mark.parametrize("options", [("--stdio", "--standalone"), ("--stdio",)], ids=["standalone", "forwarder"])
-async def test_a_stock_lsp_client_goes_through_the_flow(place: Place, options: tuple[str, ...]) -> None:
-    async with editor(place, *options) as (client, _):
-        told = await flow(place, lambda method, params: ask(client, method, params))
-    assert (told, place.ran()) == (TOLD, 1)
+async def test_a_stock_lsp_client_goes_through_the_flow(machine: Place, options: tuple[str, ...]) -> None:
+    async with editor(machine, *options) as (client, _):
+        told = await flow(machine, lambda method, params: ask(client, method, params))
+    assert (told, machine.ran()) == (TOLD, 1)
 
 
-async def test_the_handshake_tells_an_editor_what_it_can_do(place: Place) -> None:
-    async with editor(place, "--stdio", "--standalone") as (_, result):
+async def test_the_handshake_tells_an_editor_what_it_can_do(machine: Place) -> None:
+    async with editor(machine, "--stdio", "--standalone") as (_, result):
         pass
     agents: Any = result.capabilities.experimental
     assert isinstance(result.server_info, lsp.ServerInfo)
     assert (result.server_info.name, agents["agents"]["protocolVersion"]) == ("abey", "1.0")
     assert {"agents/start", "agents/step", "agents/pending", "agents/complete"} <= set(agents["agents"]["methods"])
-    assert agents["agents"]["daemon"]["stateDir"] == str(place.state)
+    assert agents["agents"]["daemon"]["stateDir"] == str(machine.state)
 
 
-async def test_an_error_reaches_an_editor_with_its_kind(place: Place) -> None:
-    async with editor(place, "--stdio", "--standalone") as (client, _):
+async def test_an_error_reaches_an_editor_with_its_kind(machine: Place) -> None:
+    async with editor(machine, "--stdio", "--standalone") as (client, _):
         with pytest.raises(JsonRpcException) as refused:
             await ask(client, "agents/step", {"sessionId": "nobody"})
     assert (refused.value.code, refused.value.data) == (
@@ -75,22 +75,22 @@ async def test_an_error_reaches_an_editor_with_its_kind(place: Place) -> None:
     )
 
 
-async def test_bare_frames_on_the_socket_go_through_the_flow(place: Place) -> None:
-    with place.peer() as peer:
+async def test_bare_frames_on_the_socket_go_through_the_flow(machine: Place) -> None:
+    with machine.peer() as peer:
 
         async def request(method: str, params: dict[str, Any]) -> Any:
             return peer.request(method, **params)
 
-        assert (await flow(place, request), place.ran()) == (TOLD, 1)
+        assert (await flow(machine, request), machine.ran()) == (TOLD, 1)
 
 
-async def test_a_call_of_a_standalone_daemon_is_completed_from_a_shell(place: Place) -> None:
-    agent = place.agent(script=[calls(("ext", {})), says("thanks")])
-    start = {"agentFile": str(agent), "prompt": "x", "cwd": str(place.work), "run": "turn"}
-    async with editor(place, "--stdio", "--standalone") as (client, result):
+async def test_a_call_of_a_standalone_daemon_is_completed_from_a_shell(machine: Place) -> None:
+    agent = machine.agent(script=[calls(("ext", {})), says("thanks")])
+    start = {"agentFile": str(agent), "prompt": "x", "cwd": str(machine.work), "run": "turn"}
+    async with editor(machine, "--stdio", "--standalone") as (client, result):
         session = await ask(client, "agents/start", start)
         [call] = session["pending"]
-        place.abey("session", "complete", call["token"], "--text", "from a shell")
+        machine.abey("session", "complete", call["token"], "--text", "from a shell")
         experimental: Any = result.capabilities.experimental
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(experimental["agents"]["daemon"]["socket"])

@@ -4,17 +4,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import e2e_journal
-from support.e2e import Place, calls, deferred, kill, says, until
+from support.e2e import Place, calls, deferred, says
 from support.e2e_crash import Nursery
-from support.e2e_peer import Gone, Peer
-
-from abey.shared.starting import NoDaemon
+from support.e2e_peer import Peer
 
 APPROVED_RUN = [
     ["created", "input", "model-requested"],
@@ -36,21 +34,10 @@ APPROVED_STEPS = [
 
 
 @pytest.fixture
-def watched(place: Place) -> Iterator[Peer]:
+def watched(machine: Place, nursery: Nursery) -> Iterator[Peer]:
     """A client of a daemon whose journal writes are told in `diary`."""
-    with Nursery() as nursery:
-        pid = nursery.daemon(place.env)
-
-        def reach() -> Peer | None:
-            try:
-                return place.peer(start=False)
-            except (NoDaemon, Gone):
-                return None
-
-        peer: Peer = until(reach, "for a daemon")
-        with closing(peer):
-            yield peer
-        kill(pid)
+    with nursery.wake(machine) as peer:
+        yield peer
 
 
 def approved(place: Place) -> dict[str, Any]:
@@ -67,19 +54,19 @@ def told(path: Path) -> list[str]:
     return [entry for size in sizes for entry in (f"wrote {size}", "synced")]
 
 
-def test_a_run_with_an_approval_costs_five_writes_and_five_syncs(place: Place, watched: Peer) -> None:
-    start = {"config": approved(place), "prompt": "x", "cwd": str(place.work), "run": "turn"}
+def test_a_run_with_an_approval_costs_five_writes_and_five_syncs(machine: Place, watched: Peer) -> None:
+    start = {"config": approved(machine), "prompt": "x", "cwd": str(machine.work), "run": "turn"}
     session = watched.request("agents/start", **start)
     [call] = session["pending"]
     answer = {"outcome": {"kind": "approve"}, "argumentsHash": call["argumentsHash"], "resume": True}
     done = watched.request("agents/complete", token=call["token"], **answer)
     assert done["session"]["output"] == "end"
-    path = place.journal(session["sessionId"])
-    assert (e2e_journal.types(path), diary(place)) == (APPROVED_RUN, told(path))
+    path = machine.journal(session["sessionId"])
+    assert (e2e_journal.types(path), diary(machine)) == (APPROVED_RUN, told(path))
 
 
-def test_the_same_turn_step_by_step_costs_eight(place: Place, watched: Peer) -> None:
-    start = {"config": approved(place), "prompt": "x", "cwd": str(place.work)}
+def test_the_same_turn_step_by_step_costs_eight(machine: Place, watched: Peer) -> None:
+    start = {"config": approved(machine), "prompt": "x", "cwd": str(machine.work)}
     session_id = watched.request("agents/start", **start)["sessionId"]
     for _ in range(2):
         watched.request("agents/step", sessionId=session_id)
@@ -87,11 +74,12 @@ def test_the_same_turn_step_by_step_costs_eight(place: Place, watched: Peer) -> 
     answer = {"outcome": {"kind": "approve"}, "argumentsHash": call["argumentsHash"]}
     watched.request("agents/complete", token=call["token"], **answer)
     watched.request("agents/step", sessionId=session_id)
-    path = place.journal(session_id)
-    assert (e2e_journal.types(path), diary(place)) == (APPROVED_STEPS, told(path))
+    path = machine.journal(session_id)
+    assert (e2e_journal.types(path), diary(machine)) == (APPROVED_STEPS, told(path))
 
 
-ODD = '{ "z" :1,\t"a":  "\\u00e9\\ud83d\\ude00/\\/", "n": 123456789012345678901234567890,\n "f": 1.50e+2, "é": [ ], "z": 2 }'
+BIG = 123456789012345678901234567890
+ODD = '{ "z" :1,\t"a":  "\\u00e9\\ud83d\\ude00/\\/", "n": ' + f'{BIG},\n "f": 1.50e+2, "é": [ ], "z": 2 }}'
 
 
 def test_the_arguments_of_the_model_are_kept_as_the_text_it_sent(place: Place) -> None:
@@ -103,7 +91,7 @@ def test_the_arguments_of_the_model_are_kept_as_the_text_it_sent(place: Place) -
     assert list(call["arguments"].items()) == [
         ("z", 2),
         ("a", "é😀//"),
-        ("n", 123456789012345678901234567890),
+        ("n", BIG),
         ("f", 150.0),
         ("é", []),
     ]
@@ -183,7 +171,7 @@ def test_the_cost_of_a_turn_does_not_grow_with_the_session(place: Place) -> None
         for _ in range(12):
             peer.request("agents/send", sessionId=session["sessionId"], prompt="again", run="turn")
             sizes.append(path.stat().st_size)
-    grown = [after - before for before, after in zip(sizes, sizes[1:], strict=False)]
+    grown = [after - before for before, after in pairwise(sizes)]
     assert max(grown) - min(grown) < 100, grown  # digits of revisions and ids of calls
 
 

@@ -1,29 +1,33 @@
 """kill -9 of the daemon at every write of a session, and what is left of it then (machine.md, After a crash)."""
 
 import shutil
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import e2e_journal
 from support.e2e import Place, calls, deferred, kill, says, until
-from support.e2e_crash import Death, Moment, Nursery
+from support.e2e_crash import ALIVE, Death, Moment, Nursery
 from support.e2e_crash_law import Expected, after_a_crash
 from support.e2e_peer import Gone, Peer, Refusal
-
-from abey.shared.starting import NoDaemon
 
 ID = "s1"
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A session of one turn: what its model asks for, and what its policy says."""
+    """A session of one turn: what its model asks for, what its policy says, and whether it is driven by runs."""
 
     asks: tuple[tuple[str, dict[str, Any]], ...]
     rules: tuple[dict[str, Any], ...]
+    runs: bool = False
+
+    @property
+    def bumps(self) -> int:
+        return sum(tool == "bump" for tool, _ in self.asks)
 
     def config(self, place: Place) -> dict[str, Any]:
         return place.config(script=[calls(*self.asks), says("all done")], rules=self.rules)
@@ -32,6 +36,8 @@ class Flow:
 FLOWS = {
     "result": Flow((("bump", {}), ("sh", {"command": "false"})), (deferred("sh"),)),
     "approve": Flow((("bump", {}),), (deferred("bump"),)),
+    "approve in a run": Flow((("bump", {}),), (deferred("bump"),), runs=True),
+    "mixed": Flow((("bump", {}), ("ext", {}), ("bump", {"x": "ask"})), ({**deferred("bump"), "match": {"/x": "ask"}},)),
     "runAsync": Flow((("bump", {}),), ({"tool": "bump", "disposition": "runAsync"},)),
 }
 
@@ -45,12 +51,6 @@ class Told:
     finished: set[str] = field(default_factory=set)
 
 
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as nursery:
-        yield nursery
-
-
 class Bed:
     """A machine whose daemons come from the nursery."""
 
@@ -59,14 +59,14 @@ class Bed:
         self.nursery = nursery
         self.flow = flow
         self.told = Told()
-        self.doubted = False
+        self.doubted = 0
         self.pid = 0
 
-    def wake(self, death: Death = Death()) -> Peer:
+    def wake(self, death: Death = ALIVE) -> Peer:
         """A client of a new daemon that will die so; the one before is gone by then, and its lock with it."""
         self.close()
-        self.pid = self.nursery.daemon(self.place.env, death)
-        peer: Peer = until(self._reach, "for a daemon")
+        peer = self.nursery.wake(self.place, death)
+        self.pid = peer.pid
         return peer
 
     def close(self) -> None:
@@ -79,15 +79,10 @@ class Bed:
         while session["state"] != "completed":
             session = self._note(peer, self._advance(peer, session))
 
-    def _reach(self) -> Peer | None:
-        try:
-            return self.place.peer(start=False)
-        except (NoDaemon, Gone):
-            return None
-
     def _start(self, peer: Peer) -> Any:
         config, cwd = self.flow.config(self.place), str(self.place.work)
-        return peer.request("agents/start", config=config, prompt="go", cwd=cwd, sessionId=ID)
+        run = "turn" if self.flow.runs else "none"
+        return peer.request("agents/start", config=config, prompt="go", cwd=cwd, sessionId=ID, run=run)
 
     def _known(self, peer: Peer) -> Any:
         try:
@@ -104,13 +99,14 @@ class Bed:
                     return self._known(peer)
                 case "approval" if call["tool"] == "bump":
                     answer: dict[str, Any] = {"outcome": {"kind": "approve"}, "argumentsHash": call["argumentsHash"]}
-                case "approval" | "uncertain":
-                    self.doubted = self.doubted or call["kind"] == "uncertain"
+                case "approval" | "external" | "uncertain":
+                    self.doubted += call["kind"] == "uncertain"
                     answer = {"outcome": {"kind": "result", "content": "from outside"}}
                 case other:
                     raise AssertionError(f"nothing here is {other}")
-            return peer.request("agents/complete", token=call["token"], **answer)["session"]
-        return peer.request("agents/step", sessionId=ID)["session"]
+            resume = {"resume": True} if self.flow.runs else {}
+            return peer.request("agents/complete", token=call["token"], **answer, **resume)["session"]
+        return peer.request("agents/run" if self.flow.runs else "agents/step", sessionId=ID)["session"]
 
     def _note(self, peer: Peer, session: Any) -> Any:
         """Remembers what a reply acknowledged."""
@@ -134,15 +130,11 @@ def _calls(peer: Peer) -> list[Any]:
 def test_a_daemon_killed_at_any_write_loses_nothing_and_runs_nothing_twice(
     tmp_path: Path, nursery: Nursery, flow: Flow, moment: Moment
 ) -> None:
-    at, died = 0, True
-    while died:
-        at += 1
-        bed = Bed(tmp_path / str(at), nursery, flow)
-        try:
-            died = _dies_at(bed, Death(moment, at))
-        finally:
-            bed.close()
-    assert at - 1 == len(e2e_journal.units(bed.place.journal(ID)))
+    for at in count(1):
+        with closing(Bed(tmp_path / str(at), nursery, flow)) as bed:
+            if not _dies_at(bed, Death(moment, at)):
+                assert at - 1 == len(e2e_journal.units(bed.place.journal(ID)))
+                return
 
 
 def _dies_at(bed: Bed, death: Death) -> bool:
@@ -185,11 +177,11 @@ def _nothing_is_lost(bed: Bed, peer: Peer, left: bytes) -> None:
 
 
 def _it_comes_to_its_end(bed: Bed, peer: Peer) -> None:
-    """The tool ran once, or not at all where somebody had to say what had come of it."""
+    """Every call ran once, or not at all where somebody had to say what had come of it."""
     bed.drive(peer)
     session = peer.request("agents/get", sessionId=ID)["session"]
     assert (session["turn"]["end"], session["output"]) == ("answered", "all done")
-    assert bed.place.ran() in ((0, 1) if bed.doubted else (1,))
+    assert bed.flow.bumps - bed.doubted <= bed.place.ran() <= bed.flow.bumps
     e2e_journal.read(bed.place.journal(ID))
 
 
@@ -205,23 +197,17 @@ def _shown(peer: Peer, session: Any) -> Expected:
 def test_every_prefix_of_a_journal_opens_as_the_law_says_and_nothing_is_written(
     tmp_path: Path, nursery: Nursery, flow: Flow
 ) -> None:
-    bed = Bed(tmp_path / "whole", nursery, flow)
-    with bed.wake() as peer:
+    with closing(Bed(tmp_path / "whole", nursery, flow)) as bed, bed.wake() as peer:
         bed.drive(peer)
-    bed.close()
     units = e2e_journal.units(bed.place.journal(ID))
-    for count in range(1, len(units) + 1):
-        lines = [line for unit in units[:count] for line in unit]
-        other = Bed(tmp_path / str(count), nursery, flow)
-        other.place.journal(ID).parent.mkdir(parents=True)
+    for length in range(1, len(units) + 1):
+        lines = [line for unit in units[:length] for line in unit]
         data = b"".join(line.raw for line in lines)
-        other.place.journal(ID).write_bytes(data)
-        shutil.copytree(bed.place.state / "configs", other.place.state / "configs")
-        try:
+        with closing(Bed(tmp_path / str(length), nursery, flow)) as other:
+            other.place.journal(ID).parent.mkdir(parents=True)
+            other.place.journal(ID).write_bytes(data)
+            shutil.copytree(bed.place.state / "configs", other.place.state / "configs")
             with other.wake() as peer:
                 session = peer.request("agents/get", sessionId=ID)["session"]
-                assert _shown(peer, session) == after_a_crash(lines)
-                assert session["revision"] == lines[-1].record["rev"]
-        finally:
-            other.close()
+                assert (_shown(peer, session), session["revision"]) == (after_a_crash(lines), len(lines))
         assert (other.place.journal(ID).read_bytes(), other.place.ran()) == (data, 0)

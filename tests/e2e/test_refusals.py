@@ -21,54 +21,54 @@ def one_line(done: Done) -> str:
     return done.err.strip()
 
 
-def waiting(place: Place, **config: Any) -> Any:
+def waiting(machine: Place, **config: Any) -> Any:
     """A session that waits for `sh`."""
     script = [calls(("bump", {}), ("sh", {"command": "echo hi"})), says("end")]
-    agent = place.config(script=script, rules=[deferred("sh")], **config)
-    return place.rpc("agents/start", config=agent, prompt="x", cwd=str(place.work), run="turn")
+    agent = machine.config(script=script, rules=[deferred("sh")], **config)
+    return machine.rpc("agents/start", config=agent, prompt="x", cwd=str(machine.work), run="turn")
 
 
-def test_a_blocked_step_writes_nothing_and_keeps_its_revision(place: Place) -> None:
-    session = waiting(place)
-    before = place.journal(session["sessionId"]).read_bytes()
+def test_a_blocked_step_writes_nothing_and_keeps_its_revision(machine: Place) -> None:
+    session = waiting(machine)
+    before = machine.journal(session["sessionId"]).read_bytes()
     for method in ("agents/step", "agents/run", "agents/resume"):
-        done = place.rpc(method, sessionId=session["sessionId"])
+        done = machine.rpc(method, sessionId=session["sessionId"])
         assert (done["outcome"], done["session"]) == ("waiting", session)
-    assert place.run("session", "step", session["sessionId"]).code == 3
-    assert (place.journal(session["sessionId"]).read_bytes(), place.ran()) == (before, 1)
+    assert machine.run("session", "step", session["sessionId"]).code == 3
+    assert (machine.journal(session["sessionId"]).read_bytes(), machine.ran()) == (before, 1)
 
 
-def test_a_step_after_the_answer_writes_nothing(place: Place) -> None:
-    config = place.config(script=[says("end")])
-    session = place.rpc("agents/start", config=config, prompt="x", cwd=str(place.work), run="turn")
-    before = place.journal(session["sessionId"]).read_bytes()
-    done = place.rpc("agents/step", sessionId=session["sessionId"])
+def test_a_step_after_the_answer_writes_nothing(machine: Place) -> None:
+    config = machine.config(script=[says("end")])
+    session = machine.rpc("agents/start", config=config, prompt="x", cwd=str(machine.work), run="turn")
+    before = machine.journal(session["sessionId"]).read_bytes()
+    done = machine.rpc("agents/step", sessionId=session["sessionId"])
     assert (done["outcome"], done["session"]) == ("completed", session)
-    assert place.journal(session["sessionId"]).read_bytes() == before
+    assert machine.journal(session["sessionId"]).read_bytes() == before
 
 
-def test_the_first_completion_wins_and_the_second_is_told_what_it_was(place: Place) -> None:
-    session = waiting(place)
+def test_the_first_completion_wins_and_the_second_is_told_what_it_was(machine: Place) -> None:
+    session = waiting(machine)
     [call] = session["pending"]
-    first = place.json("session", "complete", call["token"], "--text", "first")
-    before = place.journal(session["sessionId"]).read_bytes()
-    second = place.run("session", "complete", call["token"], "--text", "second")
+    first = machine.json("session", "complete", call["token"], "--text", "first")
+    before = machine.journal(session["sessionId"]).read_bytes()
+    second = machine.run("session", "complete", call["token"], "--text", "second")
     assert (second.code, second.out) == (5, "State: UserTurn (ready for LLM)\n")
     assert second.err == f"already answered: {first['resolution']['text']}\n"
-    same = place.json("session", "complete", call["token"], "--text", "first")
-    denied = place.json("session", "deny", call["token"], code=5)
-    late = place.json("session", "approve", call["token"], "--hash", call["argumentsHash"], code=5)
+    same = machine.json("session", "complete", call["token"], "--text", "first")
+    denied = machine.json("session", "deny", call["token"], code=5)
+    late = machine.json("session", "approve", call["token"], "--hash", call["argumentsHash"], code=5)
     for again in (same, denied, late):
         assert (again["applied"], again["resolution"]) == (False, first["resolution"])
-    place.kill_daemon()
-    after = place.json("session", "complete", call["token"], "--text", "first")
+    machine.kill_daemon()
+    after = machine.json("session", "complete", call["token"], "--text", "first")
     assert (after["applied"], after["resolution"]) == (False, first["resolution"])
-    assert place.journal(session["sessionId"]).read_bytes() == before
+    assert machine.journal(session["sessionId"]).read_bytes() == before
 
 
-def test_what_nobody_knows_is_exit_4(place: Place) -> None:
+def test_what_nobody_knows_is_exit_4(machine: Place) -> None:
     told = {
-        arguments: (place.run(*arguments).code, one_line(place.run(*arguments)))
+        arguments: (machine.run(*arguments).code, one_line(machine.run(*arguments)))
         for arguments in (
             ("session", "step", "nosuchsession"),
             ("session", "show", "01jx0000000000000000000000"),
@@ -79,19 +79,19 @@ def test_what_nobody_knows_is_exit_4(place: Place) -> None:
             ("rpc", "agents/get", '{"sessionId": "../../etc"}'),
         )
     }
-    agents = place.root / "config" / "agents"
+    agents = machine.root / "config" / "agents"
     assert list(told.values()) == [
         (4, "abey: no session nosuchsession (session/unknown)"),
         (4, "abey: no session 01jx0000000000000000000000 (session/unknown)"),
         (4, f"abey: no call has the token {TOKEN} (token/unknown)"),
         (4, f"abey: no call has the token {TOKEN} (token/unknown)"),
         (4, f"abey: no agent `nobody` in {agents}; there are none (agent/unknown)"),
-        (4, f"abey: no agent file {place.work}/nowhere.json (agent/unknown)"),
+        (4, f"abey: no agent file {machine.work}/nowhere.json (agent/unknown)"),
         (4, "abey: no session ../../etc (session/unknown)"),
     ]
 
 
-def test_a_wrong_command_line_is_exit_2_and_says_so_in_a_line(place: Place) -> None:
+def test_a_wrong_command_line_is_exit_2_and_says_so_in_a_line(machine: Place) -> None:
     for arguments in (
         ("session", "step"),
         ("session", "step", "a", "--no-such-option"),
@@ -103,9 +103,9 @@ def test_a_wrong_command_line_is_exit_2_and_says_so_in_a_line(place: Place) -> N
         ("run", "--until", "never"),
         ("session", "stop", "a"),
     ):
-        done = place.run(*arguments)
+        done = machine.run(*arguments)
         assert (done.code, one_line(done)[:6]) == (2, "abey: "), arguments
-    error = place.json("session", "step", code=2)["error"]
+    error = machine.json("session", "step", code=2)["error"]
     assert (error["code"], error["data"]) == (0, {"kind": "usage"})
 
 
@@ -149,40 +149,40 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
 }
 
 
-def test_a_bad_agent_file_is_one_line_with_its_place(place: Place) -> None:
+def test_a_bad_agent_file_is_one_line_with_its_place(machine: Place) -> None:
     for name, (text, where) in BAD_FILES.items():
-        path = place.work / "bad.json"
+        path = machine.work / "bad.json"
         path.write_bytes(text)
-        done = place.run("session", "start", "--agent-file", "bad.json", "-p", "x")
+        done = machine.run("session", "start", "--agent-file", "bad.json", "-p", "x")
         line = one_line(done)
         assert (done.code, line.startswith(f"abey: {path}{where}")) == (1, True), (name, line)
         assert re.search(r":\d+:\d+: \S.* \(agent/invalid\)$", line), (name, line)
-        checked = place.run("agents", "check", "bad.json")
+        checked = machine.run("agents", "check", "bad.json")
         assert (checked.code, "Traceback" in checked.out + checked.err) == (1, False), name
-    assert place.json("session", "list") == {"items": [], "damaged": []}
+    assert machine.json("session", "list") == {"items": [], "damaged": []}
 
 
-def test_a_folder_in_the_place_of_an_agent_file_is_one_line(place: Place) -> None:
-    (place.work / "folder.json").mkdir()
-    done = place.run("session", "start", "--agent-file", "folder.json", "-p", "x")
+def test_a_folder_in_the_place_of_an_agent_file_is_one_line(machine: Place) -> None:
+    (machine.work / "folder.json").mkdir()
+    done = machine.run("session", "start", "--agent-file", "folder.json", "-p", "x")
     assert (done.code, one_line(done)) == (
         1,
-        f"abey: {place.work}/folder.json:1:1: a directory, not a file (agent/invalid)",
+        f"abey: {machine.work}/folder.json:1:1: a directory, not a file (agent/invalid)",
     )
 
 
-def test_a_busy_session_refuses_a_second_step_and_takes_everything_else(place: Place) -> None:
-    config = place.config(script=[{"text": "late", "delayMs": 60000}])
-    session = place.rpc("agents/start", config=config, prompt="x", cwd=str(place.work), run="turn", wait=False)
+def test_a_busy_session_refuses_a_second_step_and_takes_everything_else(machine: Place) -> None:
+    config = machine.config(script=[{"text": "late", "delayMs": 60000}])
+    session = machine.rpc("agents/start", config=config, prompt="x", cwd=str(machine.work), run="turn", wait=False)
     for command in ("step", "resume"):
-        done = place.run("session", command, session["sessionId"])
+        done = machine.run("session", command, session["sessionId"])
         assert (done.code, one_line(done)) == (
             5,
             f"abey: session {session['sessionId']} is busy (model) (session/busy)",
         )
-    sent = place.json("session", "send", session["sessionId"], "and then")
-    assert (sent["position"], place.session(session["sessionId"])["activity"]) == (1, "model")
-    cancelled = place.json("session", "cancel", session["sessionId"])
+    sent = machine.json("session", "send", session["sessionId"], "and then")
+    assert (sent["position"], machine.session(session["sessionId"])["activity"]) == (1, "model")
+    cancelled = machine.json("session", "cancel", session["sessionId"])
     assert (cancelled["applied"], cancelled["session"]["state"], cancelled["session"]["queued"]) == (
         True,
         "userTurn",
@@ -190,10 +190,10 @@ def test_a_busy_session_refuses_a_second_step_and_takes_everything_else(place: P
     )
 
 
-def test_an_effect_on_another_revision_is_a_conflict_that_names_the_current_one(place: Place) -> None:
-    session = waiting(place)
+def test_an_effect_on_another_revision_is_a_conflict_that_names_the_current_one(machine: Place) -> None:
+    session = waiting(machine)
     [call] = session["pending"]
-    before = place.journal(session["sessionId"]).read_bytes()
+    before = machine.journal(session["sessionId"]).read_bytes()
     stale = str(session["revision"] - 1)
     for command in (
         ("session", "step", session["sessionId"]),
@@ -202,155 +202,155 @@ def test_an_effect_on_another_revision_is_a_conflict_that_names_the_current_one(
         ("session", "send", session["sessionId"], "x"),
         ("session", "pause", session["sessionId"]),
     ):
-        error = place.json(*command, "--if-revision", stale, code=5)["error"]
+        error = machine.json(*command, "--if-revision", stale, code=5)["error"]
         assert error["data"] == {"kind": "revision/conflict", "retryable": False, "revision": session["revision"]}
-    assert place.journal(session["sessionId"]).read_bytes() == before
+    assert machine.journal(session["sessionId"]).read_bytes() == before
     current = str(session["revision"])
-    assert place.json("session", "complete", call["token"], "--text", "x", "--if-revision", current)["applied"]
+    assert machine.json("session", "complete", call["token"], "--text", "x", "--if-revision", current)["applied"]
 
 
-def test_a_stopped_session_refuses_work_and_still_tells_what_was(place: Place) -> None:
-    session = waiting(place)
+def test_a_stopped_session_refuses_work_and_still_tells_what_was(machine: Place) -> None:
+    session = waiting(machine)
     [call] = session["pending"]
     named = session["sessionId"]
-    assert place.abey("session", "stop", named, "--yes") == "State: Stopped\n"
-    assert place.run("session", "stop", named, "--yes").code == 0
+    assert machine.abey("session", "stop", named, "--yes") == "State: Stopped\n"
+    assert machine.run("session", "stop", named, "--yes").code == 0
     for command in (("step", named), ("resume", named), ("send", named, "x")):
-        done = place.run("session", *command)
+        done = machine.run("session", *command)
         assert (done.code, one_line(done)) == (5, f"abey: session {named} is stopped (session/stopped)")
-    late = place.run("session", "complete", call["token"], "--text", "x")
+    late = machine.run("session", "complete", call["token"], "--text", "x")
     assert (late.code, one_line(late)) == (5, f"abey: session {named} is stopped (session/stopped)")
-    assert len(place.rpc("agents/transcript", sessionId=named)["items"]) == 3
+    assert len(machine.rpc("agents/transcript", sessionId=named)["items"]) == 3
 
 
-def test_a_session_id_that_is_taken_or_no_id_is_refused(place: Place) -> None:
-    agent = str(place.agent(script=[says("x")]))
-    assert place.abey("session", "start", "--agent-file", agent, "--id", "mine", "-p", "x", "-q") == "mine\n"
-    before = place.journal("mine").read_bytes()
-    taken = place.run("session", "start", "--agent-file", agent, "--id", "mine", "-p", "y")
+def test_a_session_id_that_is_taken_or_no_id_is_refused(machine: Place) -> None:
+    agent = str(machine.agent(script=[says("x")]))
+    assert machine.abey("session", "start", "--agent-file", agent, "--id", "mine", "-p", "x", "-q") == "mine\n"
+    before = machine.journal("mine").read_bytes()
+    taken = machine.run("session", "start", "--agent-file", agent, "--id", "mine", "-p", "y")
     assert (taken.code, one_line(taken)) == (1, "abey: session mine exists (state/invalid)")
     for bad in ("../x", "A", "", "x" * 65):
         with pytest.raises(Refusal) as refused:
-            place.rpc("agents/start", agentFile=agent, sessionId=bad)
+            machine.rpc("agents/start", agentFile=agent, sessionId=bad)
         assert refused.value.code == -32602, bad
-    assert (place.journal("mine").read_bytes(), len(os.listdir(place.state / "sessions"))) == (before, 1)
+    assert (machine.journal("mine").read_bytes(), len(os.listdir(machine.state / "sessions"))) == (before, 1)
 
 
-def test_status_and_a_socket_transport_do_not_start_a_daemon(place: Place) -> None:
+def test_status_and_a_socket_transport_do_not_start_a_daemon(machine: Place) -> None:
     for arguments in (("daemon", "status"), ("session", "list", "--transport", "socket")):
-        done = place.run(*arguments)
-        assert (done.code, one_line(done)) == (6, f"abey: no daemon is running for {place.state}")
-    assert not place.state.exists()
-    error = place.json("daemon", "status", code=6)["error"]
+        done = machine.run(*arguments)
+        assert (done.code, one_line(done)) == (6, f"abey: no daemon is running for {machine.state}")
+    assert not machine.state.exists()
+    error = machine.json("daemon", "status", code=6)["error"]
     assert (error["code"], error["data"]["kind"]) == (0, "daemon/unreachable")
 
 
-def test_a_daemon_that_cannot_start_is_exit_6_with_its_last_words(place: Place) -> None:
-    place.env["ABEY_DAEMON"] = f"{PROGRAMS / 'python'} -c 'raise SystemExit(\"no disk\")'"
-    done = place.run("session", "list")
+def test_a_daemon_that_cannot_start_is_exit_6_with_its_last_words(machine: Place) -> None:
+    machine.env["ABEY_DAEMON"] = f"{PROGRAMS / 'python'} -c 'raise SystemExit(\"no disk\")'"
+    done = machine.run("session", "list")
     assert (done.code, one_line(done)) == (6, "abey: the daemon ended with status 1: no disk")
 
 
-def test_stopping_no_daemon_is_fine_and_starts_none(place: Place) -> None:
-    done = place.run("daemon", "stop")
+def test_stopping_no_daemon_is_fine_and_starts_none(machine: Place) -> None:
+    done = machine.run("daemon", "stop")
     assert (done.code, done.out, done.err) == (0, "", "no daemon is running\n")
-    assert not place.state.exists()
+    assert not machine.state.exists()
 
 
-def test_stopping_the_daemon_returns_when_it_is_gone(place: Place) -> None:
-    place.abey("daemon", "start")
-    pid = place.daemon_pid()
+def test_stopping_the_daemon_returns_when_it_is_gone(machine: Place) -> None:
+    machine.abey("daemon", "start")
+    pid = machine.daemon_pid()
     assert pid is not None
-    done = place.run("daemon", "stop")
+    done = machine.run("daemon", "stop")
     assert (done.code, done.err) == (0, f"the daemon (pid {pid}) is gone\n")
-    assert place.daemon_pid() is None
+    assert machine.daemon_pid() is None
 
 
-def test_a_second_daemon_on_a_state_directory_leaves_at_once_and_names_the_first(place: Place) -> None:
-    place.abey("daemon", "start")
-    pid = place.daemon_pid()
-    told = f"abey-daemon: the daemon with pid {pid} holds {place.state / 'daemon.lock'}\n"
+def test_a_second_daemon_on_a_state_directory_leaves_at_once_and_names_the_first(machine: Place) -> None:
+    machine.abey("daemon", "start")
+    pid = machine.daemon_pid()
+    told = f"abey-daemon: the daemon with pid {pid} holds {machine.state / 'daemon.lock'}\n"
     ends = {}
     for options in ((), ("--stdio", "--standalone")):
         command = [str(PROGRAMS / "abey-daemon"), *options]
-        done = subprocess.run(command, env=place.env, capture_output=True, text=True, stdin=-3, check=False)
+        done = subprocess.run(command, env=machine.env, capture_output=True, text=True, stdin=-3, check=False)
         ends[options] = (done.returncode, done.stdout, done.stderr)
     assert ends == {(): (0, "", told), ("--stdio", "--standalone"): (6, "", told)}
-    private = place.run("session", "list", "--transport", "stdio")
+    private = machine.run("session", "list", "--transport", "stdio")
     assert (private.code, f"the daemon with pid {pid} holds" in one_line(private)) == (6, True)
-    assert place.daemon_pid() == pid
+    assert machine.daemon_pid() == pid
 
 
-def test_a_state_directory_whose_daemon_was_killed_is_free_again(place: Place) -> None:
-    place.abey("daemon", "start")
-    first = place.daemon_pid()
+def test_a_state_directory_whose_daemon_was_killed_is_free_again(machine: Place) -> None:
+    machine.abey("daemon", "start")
+    first = machine.daemon_pid()
     assert first is not None
     kill(first)
-    assert (place.state / "daemon.addr").exists()
-    place.abey("daemon", "start")
-    assert place.daemon_pid() not in (None, first)
+    assert (machine.state / "daemon.addr").exists()
+    machine.abey("daemon", "start")
+    assert machine.daemon_pid() not in (None, first)
 
 
-def test_a_damaged_session_is_named_and_harms_no_other(place: Place) -> None:
-    good = waiting(place)
-    bad = place.state / "sessions" / "bad"
+def test_a_damaged_session_is_named_and_harms_no_other(machine: Place) -> None:
+    good = waiting(machine)
+    bad = machine.state / "sessions" / "bad"
     bad.mkdir()
     (bad / "journal.jsonl").write_bytes(b"\0\0\0\0")
-    listed = place.run("session", "list")
+    listed = machine.run("session", "list")
     assert (listed.code, good["sessionId"] in listed.out) == (0, True)
     assert listed.err == "abey: session bad is damaged: the journal holds only NUL bytes\n"
-    step = place.run("session", "step", "bad")
+    step = machine.run("session", "step", "bad")
     assert (step.code, one_line(step).endswith("(session/damaged)")) == (1, True)
     assert (bad / "journal.jsonl").read_bytes() == b"\0\0\0\0"
 
 
-def test_a_missing_file_or_failing_shell_of_a_prompt_starts_nothing(place: Place) -> None:
-    agent = str(place.agent(script=[says("x")]))
+def test_a_missing_file_or_failing_shell_of_a_prompt_starts_nothing(machine: Place) -> None:
+    agent = str(machine.agent(script=[says("x")]))
     for option in (("-f", "nowhere.txt"), ("--shell", "exit 3")):
-        done = place.run("session", "start", "--agent-file", agent, *option)
+        done = machine.run("session", "start", "--agent-file", agent, *option)
         assert (done.code, one_line(done)[:6]) == (1, "abey: "), option
-    assert place.json("session", "list")["items"] == []
+    assert machine.json("session", "list")["items"] == []
 
 
-def test_a_timeout_ends_the_wait_and_not_the_session(place: Place) -> None:
-    agent = place.agent(script=[calls(("slow", {})), says("end")])
-    session_id = place.abey("session", "start", "--agent-file", str(agent), "-p", "x", "--step", "-q").strip()
-    done = place.run("session", "step", session_id, "--timeout", "0.3")
+def test_a_timeout_ends_the_wait_and_not_the_session(machine: Place) -> None:
+    agent = machine.agent(script=[calls(("slow", {})), says("end")])
+    session_id = machine.abey("session", "start", "--agent-file", str(agent), "-p", "x", "--step", "-q").strip()
+    done = machine.run("session", "step", session_id, "--timeout", "0.3")
     assert (done.code, one_line(done)) == (8, "abey: no answer within --timeout; what was asked for goes on")
-    until(lambda: place.ran() == 1)
-    assert place.session(session_id)["activity"] == "tools"
-    assert place.abey("session", "cancel", session_id) == "State: LlmTurn (cancelled)\n"
+    until(lambda: machine.ran() == 1)
+    assert machine.session(session_id)["activity"] == "tools"
+    assert machine.abey("session", "cancel", session_id) == "State: LlmTurn (cancelled)\n"
 
 
-def test_an_interrupted_step_detaches_and_says_how_to_come_back(place: Place) -> None:
-    agent = place.agent(script=[{"text": "late", "delayMs": 700}])
-    session_id = place.abey("session", "start", "--agent-file", str(agent), "-p", "x", "-q").strip()
-    step = place.popen("session", "step", session_id)
-    until(lambda: place.session(session_id)["activity"] == "model")
+def test_an_interrupted_step_detaches_and_says_how_to_come_back(machine: Place) -> None:
+    agent = machine.agent(script=[{"text": "late", "delayMs": 700}])
+    session_id = machine.abey("session", "start", "--agent-file", str(agent), "-p", "x", "-q").strip()
+    step = machine.popen("session", "step", session_id)
+    until(lambda: machine.session(session_id)["activity"] == "model")
     step.send_signal(signal.SIGINT)
     out, err = step.communicate(timeout=30)
     assert (step.returncode, out) == (130, "")
     assert f"come back with `abey session wait {session_id}`" in err
-    assert place.abey("session", "wait", session_id) == "late\n"
+    assert machine.abey("session", "wait", session_id) == "late\n"
 
 
-def test_a_broken_pipe_is_silent(place: Place) -> None:
-    place.abey("daemon", "start")
+def test_a_broken_pipe_is_silent(machine: Place) -> None:
+    machine.abey("daemon", "start")
     read, write = os.pipe()
     os.close(read)
-    command = place.program("session", "list", "--json")
-    done = subprocess.run(command, env=place.env, cwd=place.work, stdout=write, stderr=subprocess.PIPE, check=False)
+    command = machine.program("session", "list", "--json")
+    done = subprocess.run(command, env=machine.env, cwd=machine.work, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert done.stderr == b""
 
 
-def test_no_message_holds_a_traceback_or_a_key(place: Place) -> None:
+def test_no_message_holds_a_traceback_or_a_key(machine: Place) -> None:
     canary = "sk-canary-5f2b1c"
-    place.env["OPENAI_API_KEY"] = canary
-    session = waiting(place)
-    place.run("session", "step", "nobody")
-    place.kill_daemon()
-    files = [path for path in place.root.rglob("*") if path.is_file()]
+    machine.env["OPENAI_API_KEY"] = canary
+    session = waiting(machine)
+    machine.run("session", "step", "nobody")
+    machine.kill_daemon()
+    files = [path for path in machine.root.rglob("*") if path.is_file()]
     assert [path for path in files if canary.encode() in path.read_bytes()] == []
-    assert "Traceback" not in place.log()
-    assert Path(place.journal(session["sessionId"])).stat().st_mode & 0o777 == 0o600
+    assert "Traceback" not in machine.log()
+    assert Path(machine.journal(session["sessionId"])).stat().st_mode & 0o777 == 0o600

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from support.e2e import Place, calls, says, until
+from support.e2e_crash import Nursery
 from support.e2e_peer import Peer, Refusal
 
 
@@ -144,18 +145,17 @@ def test_a_background_call_resolves_by_itself(place: Place, peer: Peer) -> None:
 
 
 def test_a_background_call_that_is_completed_from_outside_first_keeps_that_result(place: Place, peer: Peer) -> None:
-    gate = place.work / "gate"
-    script = [calls(("sh", {"command": f"trap '' TERM; echo line >> {place.count}; cat {gate}"})), says("end")]
-    run = Run(place, peer, place.config(script=script, rules=[ASYNC]))
+    run = Run(place, peer, place.config(script=[calls(("slow", {})), says("end")], rules=[ASYNC]))
     [call] = run.pending
     assert (call["kind"], run.session["state"], run.session["activity"]) == ("running", "partialUserTurn", "idle")
+    until(lambda: place.ran() == 1)
     done = run.complete(call, "result", content="from outside")
-    gate.write_text("late")
     assert (done["applied"], done["session"]["state"]) == (True, "userTurn")
     assert run.go()["session"]["output"] == "end"
-    assert run.calls() == [("sh", "completed", "from outside")]
+    until(lambda: peer.request("agents/status")["sessions"]["running"] == 0)
     again = run.complete(call, "result", content="later still")
     assert (again["applied"], again["resolution"]["kind"]) == (False, "result")
+    assert (run.calls(), place.ran()) == ([("slow", "completed", "from outside")], 1)
 
 
 def test_a_run_until_the_end_of_the_turn_waits_for_a_completion_from_anywhere(place: Place, peer: Peer) -> None:
@@ -304,17 +304,17 @@ TYPED = {"type": "json", "content": {"b": 1, "a": [None, 1.5, "ü"]}}
         ("cancel", {}, "cancelled", "cancelled by user; it was not run"),
     ],
 )
-def test_every_outcome_is_taken_as_it_is(
-    place: Place, peer: Peer, kind: str, more: dict[str, Any], state: str, output: Any
+def test_every_outcome_is_taken_as_it_is_and_kept(
+    place: Place, peer: Peer, nursery: Nursery, kind: str, more: dict[str, Any], state: str, output: Any
 ) -> None:
     run = Run(place, peer, place.config(script=[calls(("ext", {})), says("end")]))
     done = run.complete(run.pending[0], kind, **more)
     assert (done["applied"], done["resolution"]["kind"], done["turnComplete"]) == (True, kind, True)
     assert run.calls() == [("ext", state, output)]
     place.kill_daemon()
-    assert place.rpc("agents/run", sessionId=run.id)["session"]["output"] == "end"
-    [call] = [item["call"] for item in place.rpc("agents/transcript", sessionId=run.id)["items"] if "call" in item]
-    assert (call["state"], call.get("output")) == (state, output)
+    with nursery.wake(place) as run.peer:
+        assert run.go()["session"]["output"] == "end"
+        assert run.calls() == [("ext", state, output)]
 
 
 @pytest.mark.parametrize(

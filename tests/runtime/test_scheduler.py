@@ -227,3 +227,18 @@ async def test_a_stale_revision_is_refused_and_nothing_happens(tmp_path: Path) -
         await shell.scheduler.submit(live, e.Drive(e.STEP, CLIENT), if_revision=1)
     assert conflict.value.details == {"revision": 2}
     assert types(live) == ["created", "input"]
+
+
+async def test_a_drain_ends_the_runs_that_wait_and_lets_what_runs_end(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "ask", "{}")), answer(("c2", "run", "{}")), DONE])
+    patient = await shell.start("s1", run=e.UNTIL_TURN)
+    await shell.until(lambda: patient.live.machine.session.state == "partialUserTurn")
+    shell.tools.instant = False
+    running = await shell.start("s2", run=e.UNTIL_YIELD)
+    await shell.until(lambda: shell.tools.gates)
+    draining = asyncio.create_task(shell.scheduler.drain(10))
+    assert await outcome(patient) == "paused"
+    shell.tools.end("run")
+    assert await outcome(running) == "paused"
+    await draining
+    assert running.live.machine.session.state == "userTurn"

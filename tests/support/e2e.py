@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +101,13 @@ class Place:
             raise
         return peer
 
+    def reach(self) -> Peer | None:
+        """A client of the daemon that runs, None while none can be reached."""
+        try:
+            return self.peer(start=False)
+        except (NoDaemon, Gone):
+            return None
+
     def rpc(self, method: str, **params: Any) -> Any:
         """The result of one request on a connection of its own. Raises Refusal."""
         with self.peer() as peer:
@@ -121,11 +128,11 @@ class Place:
 
     def daemon_pid(self) -> int | None:
         """The shared daemon's, None where none runs."""
-        try:
-            with self.peer(start=False) as peer:
-                return int(peer.daemon["daemon"]["pid"])
-        except NoDaemon:
+        peer = self.reach()
+        if peer is None:
             return None
+        with peer:
+            return peer.pid
 
     def kill_daemon(self) -> None:
         """kill -9, if one runs; returns when it is gone."""
@@ -133,7 +140,7 @@ class Place:
         if pid is not None:
             kill(pid)
 
-    def agent(self, name: str = "a", **config: Any) -> Path:
+    def agent(self, name: Any = "a", **config: Any) -> Path:
         """An agent file in the workspace; its model is scripted, its tools are those of `tools`."""
         path = self.work / f"{name}.json"
         path.write_text(json.dumps(self.config(name, **config)))
@@ -141,11 +148,11 @@ class Place:
 
     def config(
         self,
-        name: str = "a",
-        script: Sequence[Value] = (),
-        rules: Sequence[Value] = (),
+        name: Any = "a",
+        script: Any = (),
+        rules: Any = (),
         default: Any = "runSync",
-        loop: bool = False,
+        loop: Any = False,
         **more: Any,
     ) -> Value:
         return {

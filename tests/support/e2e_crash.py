@@ -1,6 +1,6 @@
-"""A nursery of daemons that die at a chosen write: it imports the daemon once and forks one for every order.
+"""A nursery of daemons: it imports the daemon once, and forks one for every order that may die at a chosen write.
 
-Orders come as JSON lines on stdin: {env, moment, at}; answers go out as lines with the pid of the new daemon.
+Orders come as JSON lines on stdin: {env, moment, at}; each is answered with a line when its daemon is on its way.
 """
 
 import json
@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from abey.daemon.main import run
 from abey.daemon.settings import Settings, read_settings
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL
+
+if TYPE_CHECKING:
+    from support.e2e import Place
+    from support.e2e_peer import Peer
 
 Moment = Literal["never", "before", "torn", "after"]
 """When the daemon dies: before a write, in the middle of it, or when it is durable and nothing has followed yet."""
@@ -30,6 +34,9 @@ class Death:
 
     moment: Moment = "never"
     at: int = 0
+
+
+ALIVE = Death()
 
 
 class DyingIO(FileIO):
@@ -81,7 +88,7 @@ class DyingIO(FileIO):
 
 
 class Nursery:
-    """The test's side: `daemon` starts one and returns its pid. It listens soon after."""
+    """The test's side: where a daemon that a shell starts takes most of a second, one from here is there at once."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-P", __file__]
@@ -97,23 +104,27 @@ class Nursery:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._process.communicate()
 
-    def daemon(self, env: dict[str, str], death: Death = Death()) -> int:
+    def wake(self, place: "Place", death: Death = ALIVE) -> "Peer":
+        """A client of a new daemon of `place`, where none runs."""
+        from support.e2e import until
+
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps({"env": env, "moment": death.moment, "at": death.at}) + "\n")
+        stdin.write(json.dumps({"env": place.env, "moment": death.moment, "at": death.at}) + "\n")
         stdin.flush()
-        return int(stdout.readline())
+        stdout.readline()
+        peer: Peer = until(place.reach, "for a daemon")
+        return peer
 
 
 def _serve_orders() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
     for line in sys.stdin:
         order = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
+        if os.fork() == 0:
             os._exit(_be_a_daemon(order))
-        print(pid, flush=True)
+        print("forked", flush=True)
 
 
 def _be_a_daemon(order: dict[str, Any]) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 from support.e2e_journal import Line
 
 FINAL = ("completed", "failed", "denied", "cancelled")
-PENDING = {"deferred": "approval", "uncertain": "uncertain"}
+PENDING = {"deferred": "approval", "external": "external", "uncertain": "uncertain"}
+SHOWN = {"undecided": "ready", "external": "deferred"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Expected:
 
 
 def after_a_crash(lines: list[Line]) -> Expected:
-    """For journals of one turn without cancels, stops and expiries."""
+    """For journals of one turn without cancels, stops and expiries, of tools that are not idempotent."""
     states: dict[str, str] = {}
     for line in lines:
         states |= _calls_of(line, states)
@@ -28,7 +29,7 @@ def after_a_crash(lines: list[Line]) -> Expected:
     types = [line.type for line in lines]
     asked, answered = types.count("model-requested"), types.count("candidate")
     pending = tuple(PENDING[state] for state in found if state in PENDING)
-    shown = tuple("ready" if state == "undecided" else state for state in found)
+    shown = tuple(SHOWN.get(state, state) for state in found)
     return Expected(_state(types, found), shown, pending, asked - answered)
 
 
@@ -40,7 +41,8 @@ def _calls_of(line: Line, states: dict[str, str]) -> dict[str, str]:
             return {call["callId"]: "undecided" for call in data.get("calls", ())}
         case "call-decided":
             tag = data["disposition"] if isinstance(data["disposition"], str) else data["disposition"]["tag"]
-            return {data["callId"]: "deferred" if tag == "defer" else "ready"}
+            waits = ("deferred" if tag == "defer" else "ready") if data["runnable"] else "external"
+            return {data["callId"]: waits}
         case "call-resolved":
             kinds = {"approve": "approved", "result": "completed", "error": "failed", "deny": "denied"}
             return {data["callId"]: kinds[data["outcome"]["kind"]]}

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage, default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
@@ -16,8 +15,9 @@ PATIENCE = 30
 
 async def ask(client: LanguageClient, method: str, params: dict[str, Any]) -> Any:
     """The result of a request of ours, as plain JSON. Raises pygls' JsonRpcException."""
+    protocol: Any = client.protocol
     async with asyncio.timeout(PATIENCE):
-        return await client.protocol.send_request_async(method, params)
+        return await protocol.send_request_async(method, params)
 
 
 @asynccontextmanager
@@ -40,17 +40,19 @@ async def editor(place: Place, *options: str) -> AsyncIterator[tuple[LanguageCli
 
 def _client() -> LanguageClient:
     client = LanguageClient(converter_factory=_converter)
-
-    @client.feature("agents/summary")
-    def summary(params: Any) -> None:
-        """Heard and dropped: without a handler pygls warns."""
-
+    hears: Any = client.feature("agents/summary")
+    hears(_drop)
     return client
 
 
-def _converter() -> Converter:
+def _drop(params: Any) -> None:
+    """Without a handler pygls warns of a notification."""
+
+
+def _converter() -> Any:
     """Messages of ours stay what json.loads made of them."""
-    converter = default_converter()
+    make: Any = default_converter
+    converter = make()
     for kind in (JsonRPCRequestMessage, JsonRPCNotification):
         converter.register_structure_hook(kind, lambda value, cls: cls(**{"params": None, **value}))
     converter.register_structure_hook(JsonRPCResponseMessage, lambda value, cls: cls(**value))

@@ -60,6 +60,11 @@ class Peer:
         self.notify("initialized", {})
         self.daemon = result["capabilities"]["experimental"]["agents"]
 
+    @property
+    def pid(self) -> int:
+        """The daemon's."""
+        return int(self.daemon["daemon"]["pid"])
+
     def request(self, method: str, **params: Any) -> Any:
         """The result. Raises Refusal, Gone."""
         return self.answer(self.start(method, **params))

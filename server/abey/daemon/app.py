@@ -90,9 +90,8 @@ class App:
         await self._helper.close()
 
     async def _drain(self) -> None:
-        self._scheduler.draining = True
         self._publisher.draining()
-        await self._scheduler.quiet(DRAIN_SECONDS)
+        await self._scheduler.drain(DRAIN_SECONDS)
 
     async def _shutdown(self, _: Peer, params: r.ShutdownParams) -> p.Nothing:
         if params.mode == "drain":

@@ -59,7 +59,7 @@ class InputQueued(RecordData):
 
 
 class ModelRequested(RecordData):
-    """Durable before the HTTP request. `request_hash` covers the history and the tools that are sent."""
+    """Durable before the HTTP request. `request_hash` covers the history that is sent; `config_hash` the rest."""
 
     type: ClassVar[str] = "model-requested"
     turn_id: str

@@ -67,8 +67,13 @@ class Scheduler:
         """One event. Raises what the machine says of it, RevisionConflict, RecordFailed."""
         return await self._to_its_end(self._submit(live, event, if_revision))
 
-    async def quiet(self, seconds: float) -> None:
-        """Returns when nothing runs, or after so many seconds."""
+    async def drain(self, seconds: float) -> None:
+        """No step begins any more, and runs that wait end `paused`. Returns when nothing runs, or after so many
+        seconds."""
+        self.draining = True
+        for live in self._sessions.loaded:
+            with suppress(AbeyError):  # a session that has failed has no run to end
+                await self.submit(live, TimePassed())
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self.busy:
