@@ -81,7 +81,8 @@ def _only_agent(context: Context) -> str:
 
 def _no_agent(slugs: Sequence[str], invalid: Sequence[str]) -> Failure:
     if slugs:
-        return usage(f"which agent? --agent SLUG, one of: {', '.join(sorted(slugs))}; or --agent-file FILE")
+        hint = "or --agent-file FILE; `abey demo` shows one at work"
+        return usage(f"which agent? --agent SLUG, one of: {', '.join(sorted(slugs))}; {hint}")
     broken = f"; `abey agents check {invalid[0]}` says what is wrong with that file" if invalid else ""
     hint = "name one with --agent-file FILE (`abey agents check FILE` reads it), or try `abey demo`"
     return usage(f"no agent found{broken}: {hint}")

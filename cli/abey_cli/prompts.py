@@ -52,6 +52,8 @@ def _params(context: Context, pieces: Sequence[Piece], folder: Callable[[], str]
             parts[-1] = {"kind": "text", "text": f"{parts[-1]['text']}\n{part['text']}"}
         else:
             parts.append(part)
+    if parts and all(part.get("text") == "" for part in parts):
+        raise usage("the prompt is empty")
     if [part["kind"] for part in parts] == ["text"]:
         return {"prompt": parts[0]["text"]}
     return {"parts": parts} if parts else {}

@@ -121,6 +121,17 @@ COMMANDS = (
             *EFFECT,
         ),
     ),
+    Command(
+        "session rerun",
+        "completing:rerun",
+        "Run again a call that a crash cut off; it may have run already.",
+        (
+            TOKEN,
+            arg("--hash", metavar="H", help="only if it is still the call with this argumentsHash"),
+            RESUME,
+            *EFFECT,
+        ),
+    ),
     Command("session deny", "completing:deny", "Refuse a call; the model is told so.", DENY),
     Command("session reject", "completing:deny", "The same as deny.", DENY),
     Command(

@@ -102,6 +102,15 @@ def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: CannedDaemon
     assert daemon.params("agents/complete") == [sent]
 
 
+def test_rerun_shows_the_call_that_may_have_run_and_binds_to_it(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [pending(kind="uncertain")]}
+    daemon.on["agents/complete"] = completion("rerun")
+    ran = abey("session", "rerun", TOKEN)
+    assert (ran.code, "tool: bash_command" in ran.err) == (0, True)
+    sent = {"token": TOKEN, "outcome": {"kind": "rerun"}, "argumentsHash": HASH}
+    assert daemon.params("agents/complete") == [sent]
+
+
 def test_approve_with_a_hash_leaves_the_check_to_the_daemon(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": [pending()]}
     daemon.on["agents/complete"] = completion("approve")

@@ -98,6 +98,13 @@ def test_run_goes_on_with_a_session_and_its_new_prompt(abey, ready: CannedDaemon
     ]
 
 
+def test_run_without_a_prompt_starts_nothing(abey, ready: CannedDaemon) -> None:
+    said = "abey: say what to do: -p TEXT, another prompt option, or text on stdin\n"
+    assert abey("run", "--agent", "a") == (2, "", said)
+    assert abey("run", "--agent", "a", "-p", "") == (2, "", "abey: the prompt is empty\n")
+    assert ready.params("agents/start") == []
+
+
 def test_run_with_a_session_takes_nothing_that_is_for_a_new_one(abey, daemon: CannedDaemon) -> None:
     said = "abey: --agent-file is for a new session, not with --session\n"
     assert abey("run", "--session", SESSION_ID, "--agent-file", "a.json") == (2, "", said)

@@ -109,7 +109,7 @@ def test_the_agent_is_the_first_that_is_named(
 
 def test_several_agents_are_listed_with_exit_2(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/list"] = {"items": [listing("b"), listing("a"), listing("c", "invalid")], "untrusted": []}
-    said = "which agent? --agent SLUG, one of: a, b; or --agent-file FILE"
+    said = "which agent? --agent SLUG, one of: a, b; or --agent-file FILE; `abey demo` shows one at work"
     assert abey("run", "-p", "x") == (2, "", f"abey: {said}\n")
     error = {"code": 0, "message": said, "data": {"kind": "usage"}}
     assert json.loads(abey("run", "-p", "x", "--json").out) == {"error": error}

@@ -131,7 +131,7 @@ def test_a_cancel_tells_what_may_have_run_and_keeps_the_results_that_are_there()
     assert [(call_id, result_of(find(world, call_id)).content) for call_id in states(world)] == [
         ("c1", "kept"),
         ("c2", "cancelled by user; it had started and may have run"),
-        ("c3", "cancelled by user; not run"),
+        ("c3", "cancelled by user; it was not run"),
     ]
     assert [find(world, call_id).finished.may_have_run for call_id in states(world) if call_id != "c1"] == [True, None]
 

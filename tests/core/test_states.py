@@ -197,9 +197,16 @@ def test_a_turn_out_of_steps_ends_with_its_limit() -> None:
     assert world.session.turn.end == "limit"
     assert world.session.last_error.wire() == {
         "kind": "budget/exhausted",
-        "message": "the turn has taken its 2 steps (limits.maxSteps)",
+        "message": "the turn has taken 2 steps, and limits.maxSteps is 2",
         "at": world.context().now,
     }
+
+
+def test_a_turn_out_of_steps_runs_no_tool_any_more() -> None:
+    world = batch("run", world=World(agent=agent(max_steps=1)))
+    written = ["call-finished", "tool-results", "failed"]
+    assert came(world.drive()) == Came(written, ["end completed after 0"], "completed")
+    assert (world.call("run").state, world.session.turn.end, world.starts) == ("cancelled", "limit", [])
 
 
 def test_a_model_call_and_a_tool_phase_are_one_step_each() -> None:

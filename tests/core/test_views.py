@@ -128,7 +128,7 @@ def test_queue_pause_error_and_driver_are_shown() -> None:
         {"reason": "lunch", "at": at(world)},
     ]
     error = {"kind": "model/auth", "message": "no key", "at": at(world)}
-    assert (after["activity"], after["drivenBy"], after["lastError"]) == ("idle", "step", error)
+    assert (after["activity"], after["drivenBy"], after["lastError"]) == ("idle", "run", error)
 
 
 def test_a_session_whose_agent_is_gone_is_stale_and_shows_no_schema() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.shell import CLIENT, Shell, agent, answer, outcome, versioned
@@ -133,17 +134,24 @@ async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_
     assert await outcome(await shell.drive(again)) == "completed"
 
 
-async def test_a_result_that_fits_no_record_is_a_failed_result(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("\x01" * (2 << 20), ("completed", None)),
+        (["x" * (2 << 20)], ("failed", "tool/too-large")),
+    ],
+)
+async def test_a_result_that_fits_no_record_is_cut_or_fails(tmp_path: Path, content: Any, kept: Any) -> None:
     shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE])
     shell.tools.instant = False
     live = (await shell.start()).live
     await outcome(await shell.drive(live))
     step = await shell.drive(live)
     await shell.until(lambda: shell.tools.gates)
-    shell.tools.end("run", "x" * (2 << 20))
+    shell.tools.end("run", content)
     assert await outcome(step) == "advanced"
     finished = live.machine.session.turns[0].entries[1].calls[0].finished
-    assert finished is not None and (finished.outcome, finished.error) == ("failed", "tool/too-large")
+    assert finished is not None and (finished.outcome, finished.error) == kept
 
 
 async def test_an_approval_with_resume_goes_on_to_the_answer(tmp_path: Path) -> None:
@@ -216,8 +224,9 @@ async def test_a_session_comes_back_from_its_journal_as_it_was(tmp_path: Path) -
     again = await later.sessions.get("s1")
     assert again.machine.session == live.machine.session
     assert again.log.next_seq == live.log.next_seq
-    found = await later.sessions.of_token(call(live, "ask").verdict.token)  # type: ignore[union-attr]  # it is decided
-    assert found is again
+    token = call(live, "ask").verdict.token  # type: ignore[union-attr]  # it is decided
+    assert await later.sessions.of_token(token) == (again, token)
+    assert await later.sessions.of_token(token[:8]) == (again, token)
 
 
 async def test_a_stale_revision_is_refused_and_nothing_happens(tmp_path: Path) -> None:

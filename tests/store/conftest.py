@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from abey.protocol.blocks import ProposedCall
 from abey.protocol import journal as j
-from abey.protocol.blocks import TextBlock, ThinkingBlock
+from abey.protocol.blocks import ProposedCall, TextBlock, ThinkingBlock
 from abey.protocol.journal import Record, RecordData
 from abey.protocol.outcomes import Approve, Result
 from abey.protocol.policy import Decorate, Defer, RunSync, Timeout

@@ -42,10 +42,10 @@ def test_a_unit_has_these_bytes() -> None:
         b'"output":{"z":null,"a":1.0}},"first":7,"last":8,"prev":"0000beef","rev":7,"type":"call-finished","v":1}'
     )
     second = (
-        b'{"at":"2025-11-29T12:00:00.000Z","data":{"callIds":["c","d"],"stepId":"s","turnId":"t"},'
+        b'{"at":"2025-11-29T12:00:00.000Z","data":{"callIds":["c","d"],"drivenBy":"step","stepId":"s","turnId":"t"},'
         b'"first":7,"last":8,"prev":"6c8e300f","rev":8,"type":"waiting","v":1}'
     )
-    assert encode_unit(unit, 0xBEEF) == (b"6c8e300f %b\ne1d03a9f %b\n" % (first, second), 0xE1D03A9F)
+    assert encode_unit(unit, 0xBEEF) == (b"6c8e300f %b\nb43e4f51 %b\n" % (first, second), 0xB43E4F51)
 
 
 def test_every_record_type_comes_back_as_it_was(every_record: tuple[tuple[Record, ...], ...]) -> None:

@@ -1,4 +1,4 @@
-"""`abey session complete`, `approve` and `deny`: answer a call that waits."""
+"""`abey session complete`, `approve`, `rerun` and `deny`: answer a call that waits."""
 
 import json
 from typing import Any
@@ -25,22 +25,36 @@ def approve(context: Context) -> int:
     options = context.options
     if options.edit and options.arguments is not None:
         raise usage("say --edit or --arguments, not both")
-    token = lookup.token(context, options.token)
-    call = next((call for call in lookup.pending(context) if call["token"] == token), None)
+    token, call = _shown(context)
     outcome: dict[str, Any] = {"kind": "approve"}
-    if call is not None:
-        show_call(context, call)
     edited = _edited(context, call)
     if edited is not None:
         outcome["arguments"] = edited
-    shown = NO_HASH if call is None else call["argumentsHash"]
-    return _answer(context, token, outcome, options.hash or shown)
+    return _answer(context, token, outcome, options.hash or _hash_of(call))
+
+
+def rerun(context: Context) -> int:
+    token, call = _shown(context)
+    return _answer(context, token, {"kind": "rerun"}, context.options.hash or _hash_of(call))
 
 
 def deny(context: Context) -> int:
     reason = context.options.reason
     outcome = {"kind": "deny", **({} if reason is None else {"message": reason})}
     return _answer(context, lookup.token(context, context.options.token), outcome)
+
+
+def _shown(context: Context) -> tuple[str, Any]:
+    """The token, and its call, which is shown whole on stderr; None where it waits no more."""
+    token = lookup.token(context, context.options.token)
+    call = next((call for call in lookup.pending(context) if call["token"] == token), None)
+    if call is not None:
+        show_call(context, call)
+    return token, call
+
+
+def _hash_of(call: Any) -> str:
+    return NO_HASH if call is None else str(call["argumentsHash"])
 
 
 def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_hash: str | None = None) -> int:
@@ -130,7 +144,7 @@ def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result
     match outcome["kind"]:
         case "deny" | "error":
             return bool(resolution.get("message") == outcome.get("message"))
-        case "approve":
+        case "approve" | "rerun":
             return _ran(context, token, result, outcome.get("arguments"))
         case _:
             recorded = _recorded_call(context, token, result)

@@ -15,7 +15,7 @@ from abey_cli.waiting import wait_for
 
 def run(context: Context) -> int:
     if context.options.session is None:
-        session = start_session(context, None, "none")
+        session = start_session(context, None, "none", prompted=True)
     else:
         session = context.request("agents/get", sessionId=_given_session(context))["session"]
     context.console.note(f"session-id: {session['sessionId']}")

@@ -19,10 +19,12 @@ def start(context: Context) -> int:
     return EXIT_OK
 
 
-def start_session(context: Context, session_id: str | None, run: str) -> Any:
-    """A new session of the agent, prompt, title and folder that the options name."""
+def start_session(context: Context, session_id: str | None, run: str, *, prompted: bool = False) -> Any:
+    """A new session of the agent, prompt, title and folder that the options name; `prompted`: it must have a prompt."""
     folder = folder_option(context)
     prompt = prompt_or_stdin(context, lambda: folder)
+    if prompted and not prompt:
+        raise usage("say what to do: -p TEXT, another prompt option, or text on stdin")
     agent = lookup.agent(context)
     title = context.options.title
     return context.request("agents/start", **agent, **prompt, cwd=folder, sessionId=session_id, title=title, run=run)

@@ -8,7 +8,7 @@ from abey.core.calls import base_disposition, waits_for_somebody
 from abey.core.effects import RunTool
 from abey.core.hashes import effective_hash, parse_arguments
 from abey.core.machine import Context, Draft, Invocation
-from abey.core.policy import Judgement, judge
+from abey.core.policy import EXTERNAL_REASON, Judgement, judge
 from abey.core.session import Call, Session, open_calls
 from abey.protocol import journal as j
 from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
@@ -112,7 +112,7 @@ def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> 
     if isolated:
         reason = ISOLATION_REASON
     elif not tool.runnable and reason is None:
-        reason = "only others can run it"
+        reason = EXTERNAL_REASON
     expires = judgement.expire_seconds
     return j.CallDecided(
         call_id=call.call_id,

@@ -10,6 +10,8 @@ from abey.core.calls import base_disposition
 from abey.protocol.base import Json
 from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, RunAsync, RunIsolated, RunSync
 
+EXTERNAL_REASON = "only others can run it"
+
 _MISSING = object()
 
 
@@ -49,6 +51,16 @@ class Judgement:
 
 def judge(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
     """The verdict of the agent's policy on this call: any deny, then the first rule that matches, then the default."""
+    judgement = _of_the_file(agent, tool, arguments)
+    base = base_disposition(judgement.disposition)
+    if tool.runnable or isinstance(base, Deny | Defer):
+        return judgement
+    # Whatever the policy says, nobody here can run it (agent-file.md, `external`).
+    link = Link("tool", None, True, EXTERNAL_REASON)
+    return Judgement(Defer(reason=EXTERNAL_REASON), judgement.rule, (*judgement.chain, link))
+
+
+def _of_the_file(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
     policy = agent.policy or Policy()
     chain = tuple(_ask(rule, tool, arguments) for rule in policy.rules)
     matched = [link for link in chain if link.matched and link.rule is not None]

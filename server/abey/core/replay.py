@@ -89,7 +89,7 @@ def _apply(session: Session, record: j.Record) -> Session:
         case j.ToolResults():
             return _with_answer(session, lambda answer: replace(answer, committed=True))
         case j.Waiting():
-            return session
+            return replace(session, driven_by=data.driven_by)
         case j.Paused():
             return replace(session, paused=Paused(reason=data.reason, at=at))
         case j.Resumed():
@@ -128,7 +128,7 @@ def _input(session: Session, data: j.Input, record: j.Record) -> Session:
 
 def _model_requested(session: Session, data: j.ModelRequested, note: NoteEntry) -> Session:
     session = _with_turn(_interrupted(session), lambda turn: replace(turn, steps=turn.steps + 1))
-    return replace(session, asked=data, asked_note=note, config_hash=data.config_hash)
+    return replace(session, asked=data, asked_note=note, config_hash=data.config_hash, driven_by=data.driven_by)
 
 
 def _interrupted(session: Session) -> Session:

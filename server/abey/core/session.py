@@ -19,7 +19,7 @@ from abey.protocol.journal import (
     InputQueued,
     ModelRequested,
 )
-from abey.protocol.session import LastError, Paused, State, TurnEnd, Usage
+from abey.protocol.session import Driver, LastError, Paused, State, TurnEnd, Usage
 from abey.protocol.transcript import Part, Question
 
 CallState = Literal[
@@ -143,6 +143,7 @@ class Session:
     usage: Usage = Usage()
     context_tokens: int | None = None
     tries: int = 0
+    driven_by: Driver = "step"
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
 

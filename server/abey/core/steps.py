@@ -9,9 +9,10 @@ from abey.core.events import Run
 from abey.core.history import history, request_hash
 from abey.core.machine import ActiveRun, Draft, Invocation
 from abey.core.session import AnswerEntry, open_calls
-from abey.core.turns import commit_batch, end_turn, finish_closing
+from abey.core.turns import commit_batch, exceed_steps, finish_closing
 from abey.errors import AbeyError
 from abey.protocol import journal as j
+from abey.protocol.session import Driver
 
 
 def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
@@ -88,7 +89,8 @@ def _continue_tools(draft: Draft) -> Draft:
     turn, batch = draft.session.open_turn, draft.session.batch
     if waiting and turn is not None and batch is not None:
         ids = tuple(call.call_id for call in waiting)
-        draft = draft.write(j.Waiting(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids))
+        waits = j.Waiting(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids, driven_by=_driver(draft))
+        draft = draft.write(waits)
     return step_over(draft)
 
 
@@ -98,12 +100,12 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
         return end_run(draft, _turn_outcome(draft, run))
     if active.turn_over and (run.once or run.ends_with_turn or session.state == "completed"):
         return end_run(draft, _turn_outcome(draft, run))
+    if not run.once and (session.paused or draft.context.draining):
+        return end_run(draft, "paused")
     if session.state == "completed":
         return end_run(draft, "completed")
     if run.once and active.steps:
         return end_run(draft, "advanced")
-    if not run.once and (session.paused or draft.context.draining):
-        return end_run(draft, "paused")
     if run.max_steps is not None and active.steps >= run.max_steps:
         return end_run(draft, "limit")
     after = _begin_step(draft)
@@ -121,10 +123,11 @@ def _turn_outcome(draft: Draft, run: Run) -> str:
 
 def _begin_step(draft: Draft) -> Draft:
     match draft.session.state:
-        case "userTurn":
-            return _ask_model(draft.with_latest_agent())
-        case "llmTurn":
-            return dispatch(draft.with_latest_agent())
+        case "userTurn" | "llmTurn":
+            draft = draft.with_latest_agent()
+            if draft.session.open_turn and draft.session.open_turn.steps >= draft.context.agent.limits.max_steps:
+                return exceed_steps(draft)
+            return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
         case "partialUserTurn" if startable(draft.session):
             return draft.with_latest_agent().with_work(replace(draft.work, phase="tools"))
         case _:
@@ -135,10 +138,6 @@ def _ask_model(draft: Draft) -> Draft:
     session, agent, turn = draft.session, draft.context.agent, draft.session.open_turn
     if turn is None:
         raise ValueError("a userTurn has an open turn")
-    if turn.steps >= agent.limits.max_steps:
-        message = f"the turn has taken its {agent.limits.max_steps} steps (limits.maxSteps)"
-        failed = j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message)
-        return end_turn(draft, failed)
     invocation_id = draft.mint("invocation")
     requested = j.ModelRequested(
         turn_id=turn.turn_id,
@@ -146,8 +145,14 @@ def _ask_model(draft: Draft) -> Draft:
         invocation_id=invocation_id,
         request_hash=request_hash(session),
         config_hash=agent.config_hash,
+        driven_by=_driver(draft),
     )
     tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
     request = ModelRequest(agent.system_prompt, history(session), tools, session.tries)
     draft = draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request))
     return draft.with_work(replace(draft.work, phase="model"))
+
+
+def _driver(draft: Draft) -> Driver:
+    active = draft.work.run
+    return "run" if active is not None and not active.run.once else "step"

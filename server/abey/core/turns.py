@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from abey.core.effects import Abort, StartGrace
 from abey.core.machine import Closing, Draft
-from abey.core.session import AnswerEntry, open_calls
+from abey.core.session import AnswerEntry, Session, open_calls
 from abey.protocol import journal as j
 
 
@@ -28,8 +28,21 @@ def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
     draft = draft.write(ending)
     if draft.work.run is not None:
         draft = draft.with_work(replace(draft.work, run=replace(draft.work.run, turn_over=True)))
-    queue = sorted(draft.session.queue, key=lambda queued: queued.delivery != "interrupt")
+    queue = queue_order(draft.session)
     return draft.write(_committed(queue[0], draft.mint("turn"))) if queue else draft
+
+
+def exceed_steps(draft: Draft) -> Draft:
+    """The turn has had all the steps that its agent allows: what it still asked for is not run."""
+    turn = draft.session.open_turn
+    if turn is None:
+        raise ValueError("only an open turn can have too many steps")
+    message = f"the turn has taken {turn.steps} steps, and limits.maxSteps is {draft.context.agent.limits.max_steps}"
+    for call in open_calls(draft.session):
+        draft = draft.write(j.CallFinished(call_id=call.call_id, outcome="cancelled", output=f"not run: {message}"))
+    if draft.session.batch is not None:
+        draft = commit_batch(draft, draft.session.batch)
+    return end_turn(draft, j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message))
 
 
 def begin_closing(draft: Draft, closing: Closing) -> Draft:
@@ -51,7 +64,7 @@ def finish_closing(draft: Draft) -> Draft:
     unresolved = open_calls(draft.session)
     for call in unresolved:
         doubt = call.may_have_run
-        told = "cancelled by user; it had started and may have run" if doubt else "cancelled by user; not run"
+        told = "cancelled by user; it had started and may have run" if doubt else "cancelled by user; it was not run"
         draft = draft.write(
             j.CallFinished(call_id=call.call_id, outcome="cancelled", output=told, may_have_run=doubt or None)
         )
@@ -70,6 +83,11 @@ def finish_closing(draft: Draft) -> Draft:
     draft = draft.write(stopped)
     run = draft.work.run
     return draft.with_work(replace(draft.work, run=replace(run, turn_over=True) if run else None))
+
+
+def queue_order(session: Session) -> list[j.InputQueued]:
+    """The inputs that wait, in the order in which they will be committed."""
+    return sorted(session.queue, key=lambda queued: queued.delivery != "interrupt")
 
 
 def _committed(queued: j.InputQueued, turn_id: str) -> j.Input:

@@ -38,7 +38,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         last_error=session.last_error,
         paused=session.paused,
         execution_mode="synchronous" if agent is not None and agent.synchronous else "asynchronous",
-        driven_by="run" if active is not None and not active.run.once else "step",
+        driven_by="run" if active is not None and not active.run.once else session.driven_by,
         usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
         created_at=session.created_at,
         updated_at=session.updated_at,
@@ -194,8 +194,9 @@ def _item(turn: Turn, entry: InputEntry | AnswerEntry | NoteEntry, index: int, k
 
 def _call(call: Call) -> t.ItemCall:
     edited = call.resolution.arguments if call.resolution else None
-    told = result_of(call) if call.final else None
+    told = {"output": result_of(call).content} if call.final else {}
     return t.ItemCall(
+        **told,
         call_id=call.call_id,
         tool=call.tool,
         arguments=_value(call.arguments),
@@ -204,7 +205,6 @@ def _call(call: Call) -> t.ItemCall:
         state=call.state,
         decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,
         token=call.verdict.token if call.verdict else None,
-        output=told.content if told else None,
         may_have_run=True if call.may_have_run and call.state in ("cancelled", "uncertain") else None,
         started_at=call.started_at,
         ended_at=call.ended_at,
@@ -217,6 +217,6 @@ def _decision(resolved: CallResolved, at: str | None) -> t.CallDecision:
         by=resolved.by,
         client=resolved.client,
         at=at or "",
-        edited=resolved.arguments is not None and outcome.kind == "approve",
+        edited=resolved.arguments is not None,
         message=getattr(outcome, "message", None),
     )

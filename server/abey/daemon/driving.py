@@ -8,6 +8,7 @@ from abey.core.completing import pending_kind
 from abey.core.effects import EndRun
 from abey.core.ids import ulid
 from abey.core.session import Call, open_calls
+from abey.core.turns import queue_order
 from abey.core.views import resolution_view
 from abey.daemon.services import Services
 from abey.errors import AbeyError, DaemonDraining, InvalidArguments
@@ -81,17 +82,17 @@ class Driving:
         new = e.NewInput(_parts(params.prompt, params.parts), input_id, params.delivery)
         event = e.Send(new, RUNS[params.run], peer.client)
         submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        queued = [one.input_id for one in submitted.transition.machine.session.queue]
+        queued = [one.input_id for one in queue_order(submitted.transition.machine.session)]
         position = queued.index(input_id) + 1 if input_id in queued else 0
         if params.wait:
             await self._ended(submitted)
         return r.SendResult(input_id=input_id, position=position, session=self._services.show(live))
 
     async def complete(self, peer: Peer, params: r.CompleteParams) -> r.CompleteResult:
-        live = await self._services.sessions.of_token(params.token)
-        event = e.Complete(params.token, params.outcome, params.arguments_hash, peer.client, params.resume)
+        live, token = await self._services.sessions.of_token(params.token)
+        event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume)
         submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        call = _call(live, params.token)
+        call = _call(live, token)
         applied = any(
             isinstance(record.data, CallResolved) and record.data.call_id == call.call_id
             for record in submitted.transition.records
@@ -102,7 +103,7 @@ class Driving:
                 await asyncio.shield(submitted.run)
         return r.CompleteResult(
             applied=applied,
-            resolution=resolution_view(_call(live, params.token)),
+            resolution=resolution_view(_call(live, token)),
             turn_complete=not open_calls(live.machine.session),
             session=self._services.show(live),
         )

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import TypeVar
 
 from abey.core.machine import Machine
 from abey.core.views import items, pending_view, summary_view
@@ -16,9 +15,8 @@ from abey.protocol import params as p
 from abey.protocol import queries as q
 from abey.protocol.session import Damage, Session
 from abey.protocol.transcript import Item, Pending
+from abey.rpc.dispatch import fitting
 from abey.rpc.peer import Peer
-
-T = TypeVar("T")
 
 
 class Reading:
@@ -37,8 +35,10 @@ class Reading:
             machines = [live.machine for live in (await self._services.sessions.all())[0]]
         found = [pending for machine in machines for pending in self._pending_of(machine)]
         wanted = [one for one in found if params.kinds is None or one.kind in params.kinds]
-        page, cursor = _page(wanted, params.cursor, params.limit)
-        return q.PendingResult(items=tuple(page), next_cursor=cursor)
+        start = _start(params.cursor)
+        page = wanted[start : start + params.limit]
+        page = page[: fitting(page)]
+        return q.PendingResult(items=tuple(page), next_cursor=_cursor(start + len(page), len(wanted)))
 
     async def get(self, _: Peer, params: q.SessionParams) -> q.GetResult:
         machine, damage = await self._services.sessions.look(params.session_id)
@@ -51,10 +51,12 @@ class Reading:
         after = _index(found, params.after, -1)
         between = found[after + 1 : before]
         if params.after is not None:
-            page, more = between[: params.limit], len(between) > params.limit
+            page = between[: params.limit]
+            page = page[: fitting(page)]
         else:
-            page, more = between[-params.limit :], len(between) > params.limit
-        return q.TranscriptResult(items=tuple(page), has_more=more)
+            page = between[-params.limit :]
+            page = page[len(page) - fitting(page[::-1]) :]
+        return q.TranscriptResult(items=tuple(page), has_more=len(page) < len(between))
 
     async def sessions(self, _: Peer, params: q.SessionsParams) -> q.SessionsResult:
         live, broken = await self._services.sessions.all()
@@ -62,8 +64,11 @@ class Reading:
         seen += [(one.machine, one.damage) for one in broken if one.machine is not None]
         seen.sort(key=lambda one: (one[0].session.created_at, one[0].session.id), reverse=True)
         wanted = [one for one in seen if self._wanted(one[0], params)]
-        page, cursor = _page(wanted, params.cursor, params.limit)
+        start = _start(params.cursor)
+        page = wanted[start : start + params.limit]
         shown: list[Session] = [self._services.show_machine(machine, damage) for machine, damage in page]
+        shown = shown[: fitting(shown)]
+        cursor = _cursor(start + len(shown), len(wanted))
         return q.SessionsResult(items=tuple(shown), next_cursor=cursor, damaged=tuple(one.damage for one in broken))
 
     async def events(self, _: Peer, params: q.EventsParams) -> q.EventsResult:
@@ -72,10 +77,10 @@ class Reading:
         if params.wait_ms and after == live.log.next_seq - 1:
             with suppress(TimeoutError):
                 await asyncio.wait_for(live.changed.wait(), params.wait_ms / 1000)
-        agent = self._services.agent_of(live.machine)
-        found = live.log.since(after, params.limit, agent)
+        found = live.log.since(after, params.limit, self._services.agent_then)
         if found is None:
             return q.EventsResult(events=(), next_seq=live.log.next_seq, has_more=False, status="expired")
+        found = found[: fitting(found)]
         next_seq = (found[-1].seq or 0) + 1 if found else after + 1
         return q.EventsResult(events=found, next_seq=next_seq, has_more=next_seq < live.log.next_seq, status="ok")
 
@@ -106,13 +111,15 @@ class Reading:
         )
 
 
-def _page(found: Sequence[T], cursor: str | None, limit: int) -> tuple[Sequence[T], str | None]:
-    """One page of `found` and the cursor of the next. Raises InvalidArguments for a cursor that is none of ours."""
-    if cursor is not None and not cursor.isdecimal():
+def _start(cursor: str | None) -> int:
+    """Where a page begins. Raises InvalidArguments for a cursor that is none of ours."""
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
         raise InvalidArguments(f"cursor {cursor!r} is not one that was given out", errors=["cursor is unknown"])
-    start = int(cursor or "0")
-    end = start + limit
-    return found[start:end], str(end) if end < len(found) else None
+    return int(cursor or "0")
+
+
+def _cursor(end: int, count: int) -> str | None:
+    return str(end) if end < count else None
 
 
 def _index(found: Sequence[Item], item_id: str | None, default: int) -> int:

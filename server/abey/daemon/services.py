@@ -9,10 +9,12 @@ from typing import Any
 from abey.core.agent import Agent
 from abey.core.machine import Machine
 from abey.core.replay import overdue
+from abey.core.session import Session
 from abey.core.views import session_view
 from abey.daemon.settings import Settings
 from abey.errors import AbeyError, InvalidArguments
-from abey.protocol.session import Damage, Session
+from abey.protocol.session import Damage
+from abey.protocol.session import Session as SessionView
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.live import Live
@@ -51,13 +53,17 @@ class Services:
         except AbeyError:
             return None
 
+    def agent_then(self, session: Session) -> Agent | None:
+        """The agent in the version that `session` names: what its journal says is always shown with the same."""
+        return self.versions.find(session, session.config_hash)
+
     def now(self, machine: Machine) -> Machine:
         """The machine as it is to be shown now."""
         return Machine(overdue(machine.session, self.clock.now()), machine.work)
 
-    def show(self, live: Live) -> Session:
+    def show(self, live: Live) -> SessionView:
         return self.show_machine(live.machine)
 
-    def show_machine(self, machine: Machine, damage: Damage | None = None) -> Session:
+    def show_machine(self, machine: Machine, damage: Damage | None = None) -> SessionView:
         shown = session_view(self.now(machine), self.agent_of(machine))
         return shown.model_copy(update={"damaged": damage}) if damage else shown

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 from pydantic.alias_generators import to_camel
@@ -33,13 +33,19 @@ class Wire(BaseModel):
         """
         return self.model_dump(by_alias=True)
 
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    """Optional members whose null is a value: set to None they are there, left out they are absent."""
+
+    def _says_null(self, name: str) -> bool:
+        return name in self.nullable and name in self.model_fields_set
+
     @model_serializer(mode="wrap")
     def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Not pydantic's `exclude_none`: a member that must be there may be JSON null, and then it stays."""
         absent = {
             spelling
             for name, field in type(self).model_fields.items()
-            if not field.is_required() and getattr(self, name) is None
+            if not field.is_required() and getattr(self, name) is None and not self._says_null(name)
             for spelling in (name, field.serialization_alias)
         }
         return {

@@ -11,7 +11,7 @@ from abey.protocol.base import Flag, Int, Json, Timestamp, Wire
 from abey.protocol.blocks import Block, ProposedCall
 from abey.protocol.outcomes import Outcome
 from abey.protocol.policy import Disposition
-from abey.protocol.session import Delivery, TurnEnd, Usage
+from abey.protocol.session import Delivery, Driver, TurnEnd, Usage
 from abey.protocol.transcript import Client, Part, Question
 
 FORMAT_VERSION = 1
@@ -67,6 +67,7 @@ class ModelRequested(RecordData):
     invocation_id: str
     request_hash: str
     config_hash: str
+    driven_by: Driver = "step"
 
 
 class Candidate(RecordData):
@@ -175,6 +176,7 @@ class Waiting(RecordData):
     turn_id: str
     step_id: str
     call_ids: tuple[str, ...]
+    driven_by: Driver = "step"
 
 
 class Final(RecordData):

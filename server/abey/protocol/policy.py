@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, PlainSerializer
 from pydantic_core import CoreSchema
 
 from abey.protocol.base import Flag, Int, Json, Wire
@@ -112,11 +112,21 @@ Disposition = Annotated[
 Decorate.model_rebuild()
 
 
+def _pointer(key: str) -> str:
+    """A JSON pointer; another key would match nothing, and a rule that denies would deny nothing."""
+    if key and not key.startswith("/"):
+        raise ValueError(f"a match is by JSON pointer: /{key}")
+    return key
+
+
+Pointer = Annotated[str, AfterValidator(_pointer)]
+
+
 class PolicyRule(Wire):
     """One rule of an agent file or a floor: which calls, and what happens to them."""
 
     tool: str
-    match: dict[str, Json] | None = None
+    match: dict[Pointer, Json] | None = None
     disposition: Disposition
     serial: Flag | None = None
     expire_seconds: Int | None = Field(default=None, gt=0)

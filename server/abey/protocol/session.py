@@ -8,6 +8,7 @@ from abey.protocol.transcript import Pending
 State = Literal["userTurn", "llmTurn", "partialUserTurn", "completed", "stopped"]
 Activity = Literal["idle", "model", "tools", "stopping"]
 TurnEnd = Literal["answered", "cancelled", "failed", "tripped", "limit"]
+Driver = Literal["step", "run"]
 Delivery = Literal["turn", "queue", "interrupt"]
 
 
@@ -66,7 +67,7 @@ class Session(Wire):
     output: str | None = None
     last_error: LastError | None = None
     paused: Paused | None = None
-    driven_by: Literal["step", "run"]
+    driven_by: Driver
     execution_mode: Literal["synchronous", "asynchronous"]
     usage: Usage
     created_at: Timestamp

@@ -47,6 +47,8 @@ class CallDecision(Wire):
 class ItemCall(Wire):
     """A tool call in the transcript. `arguments` is the JSON value, or the model's text where it does not parse."""
 
+    nullable = frozenset({"output"})
+
     call_id: str
     tool: str
     arguments: Json

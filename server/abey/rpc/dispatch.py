@@ -1,13 +1,13 @@
 """Methods bound to their handlers; params are judged and results are measured here and nowhere else."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic
 
 from pydantic import ValidationError
 
 from abey.errors import TooLarge
-from abey.protocol.base import Json
+from abey.protocol.base import Json, Wire
 from abey.protocol.handshake import AgentsServerCapabilities
 from abey.protocol.methods import Method, P, R
 from abey.rpc.faults import InvalidParams, error_object, invalid_params
@@ -41,6 +41,20 @@ class Surface:
     capabilities: Callable[[], AgentsServerCapabilities]
     joined: Callable[[Peer], None]
     left: Callable[[Peer], None]
+
+
+PAGE_BYTES = REPLY_BYTES * 3 // 4
+"""What the items of a page may have; the rest is for what stands around them."""
+
+
+def fitting(items: Sequence[Wire]) -> int:
+    """How many of the first items fit into one reply; always one, so that a reader gets on."""
+    room = PAGE_BYTES
+    for index, item in enumerate(items):
+        room -= len(encode(item.wire()))
+        if room < 0 and index:
+            return index
+    return len(items)
 
 
 async def call(binding: Binding[P, R], peer: Peer, params: Json) -> bytes:

@@ -1,7 +1,7 @@
 """The numbered events of a session: the last ones in memory, the numbers from the journal (protocol.md)."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from abey.core.agent import Agent
@@ -12,6 +12,8 @@ from abey.protocol.journal import Record
 from abey.protocol.queries import AgentsEvent
 
 KEPT_RECORDS = 2048
+
+AgentOf = Callable[[Session], Agent | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,12 @@ class EventLog:
             self.next_seq += len(marks)
             self.session = after
 
-    def since(self, after: int, limit: int, agent: Agent | None) -> tuple[AgentsEvent, ...] | None:
-        """At most `limit` events after that number; None where they are not kept any more, or were never there."""
-        if after >= self.next_seq or after + 1 < self.oldest_seq:
+    def since(self, after: int, limit: int, agent_of: AgentOf) -> tuple[AgentsEvent, ...] | None:
+        """At most `limit` events after that number; None where they are not kept any more, or were never there.
+
+        `agent_of` gives the version of the agent that a session used, which the journal names: not the current one.
+        """
+        if after > self.next_seq or after + 1 < self.oldest_seq:
             return None
         found: list[AgentsEvent] = []
         for entry in self._kept:
@@ -59,7 +64,7 @@ class EventLog:
             for index, mark in enumerate(entry.marks):
                 seq = entry.first_seq + index
                 if seq > after:
-                    found.append(_event(entry, seq, mark, agent))
+                    found.append(_event(entry, seq, mark, agent_of(entry.after)))
                 if len(found) == limit:
                     return tuple(found)
         return tuple(found)

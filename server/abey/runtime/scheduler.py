@@ -15,8 +15,7 @@ from typing import Any
 
 from abey.core import effects as fx
 from abey.core.agent import Agent
-from abey.core.conversation import ToolOutcome
-from abey.core.events import Event, GraceOver, ModelAnswered, ModelCallFailed, Start, TimePassed, ToolEnded
+from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.machine import Context, Machine
 from abey.core.session import Session, open_calls
 from abey.core.transition import Transition, begin, transition
@@ -26,6 +25,7 @@ from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
+from abey.runtime.oversize import fitting
 from abey.runtime.ports import Ports
 from abey.runtime.sessions import Sessions
 from abey.runtime.work import Workers
@@ -190,7 +190,7 @@ class Scheduler:
         try:
             await self.submit(live, event)
         except TooLarge as error:
-            await self._report(live, _too_large(event, error))
+            await self._report(live, fitting(event, error))
         except AbeyError as error:
             if live.failure is None:
                 self._fail_stop(live, error)
@@ -242,14 +242,3 @@ class Scheduler:
         if old is not None and old is not asyncio.current_task():
             old.cancel()
         setattr(live, slot, asyncio.create_task(wait()))
-
-
-def _too_large(event: Event, error: TooLarge) -> Event:
-    """What is recorded in place of something that does not fit into a record."""
-    match event:
-        case ToolEnded():
-            return ToolEnded(event.invocation_id, ToolOutcome(f"tool/too-large: {error.message}", "tool/too-large"))
-        case ModelAnswered():
-            return ModelCallFailed(event.invocation_id, "invalid-output", error.message, event.answer.attempts)
-        case _:
-            raise error

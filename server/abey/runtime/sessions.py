@@ -33,6 +33,9 @@ class Broken:
 
 Entry = Live | Broken
 
+TOKEN_PREFIX = 8
+"""A shorter beginning of a token is too easy to hit by chance."""
+
 
 class Sessions:
     """One damaged session never hides or stops another: it is an entry of its own."""
@@ -75,14 +78,19 @@ class Sessions:
         broken = [entry for entry in self._entries.values() if isinstance(entry, Broken)]
         return tuple(live), tuple(sorted(broken, key=lambda one: one.damage.session_id))
 
-    async def of_token(self, token: str) -> Live:
-        """The session that issued this token. Raises UnknownToken."""
+    async def of_token(self, token: str) -> tuple[Live, str]:
+        """The session that issued this token, and the token whole: a unique beginning of it will do, also of one
+        that was answered long ago. Raises UnknownToken."""
         if token not in self._tokens:
             await self.all()
-        session_id = self._tokens.get(token)
-        if session_id is None:
-            raise UnknownToken(f"no call has the token {token}", token=token)
-        return await self.get(session_id)
+        whole = [token] if token in self._tokens else self._beginning_with(token)
+        if len(whole) != 1:
+            found = f"{len(whole)} calls have tokens that begin with" if whole else "no call has the token"
+            raise UnknownToken(f"{found} {token}", token=token)
+        return await self.get(self._tokens[whole[0]]), whole[0]
+
+    def _beginning_with(self, prefix: str) -> list[str]:
+        return [token for token in self._tokens if token.startswith(prefix)] if len(prefix) >= TOKEN_PREFIX else []
 
     async def create(self, session_id: str, make: Callable[[], Awaitable[Live]]) -> Live:
         """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""

@@ -77,7 +77,7 @@ def _last_input(messages: tuple[Message, ...]) -> str:
 def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:
     reason = entry.finish_reason or ("tool_calls" if entry.calls else "stop")
     calls = tuple(_call(call, f"call_{tries + 1}_{at}") for at, call in enumerate(entry.calls, 1))
-    if reason == "content_filter":
+    if reason in ("content_filter", "content-filter"):
         raise ModelFailed("content-policy", "the answer was stopped by a content filter")
     if reason == "length" and calls and not _is_json(calls[-1].arguments):
         raise ModelFailed("invalid-output", "the answer was cut inside a tool call")
