@@ -49,6 +49,15 @@ def test_what_is_made_is_for_its_owner_only_whatever_the_umask(directory: Path, 
         assert modes == [0o700, 0o600]
 
 
+def test_a_journal_that_was_removed_takes_nothing_any_more(directory: Path, units: Units) -> None:
+    journal = written(FileIO(), directory, units[:1])
+    journal.path.unlink()
+    with pytest.raises(RecordFailed) as failed:
+        journal.append(units[1])
+    assert failed.value.details == {"errno": errno.ESTALE, "errnoName": "ESTALE"}
+    assert not journal.path.exists()
+
+
 def test_a_unit_costs_one_write_and_one_sync(directory: Path, units: Units) -> None:
     io = FaultyIO()
     journal = written(io, directory, units[:1])

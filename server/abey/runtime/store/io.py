@@ -70,6 +70,10 @@ class FileIO:
         finally:
             os.close(descriptor)
 
+    def is_linked(self, descriptor: int) -> bool:
+        """Whether the file still has a name: what is written to one without is lost."""
+        return os.fstat(descriptor).st_nlink > 0
+
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size
 

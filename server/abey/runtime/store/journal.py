@@ -108,6 +108,8 @@ class Journal:
                 self._io.close(descriptor)
                 raise OSError(errno.ESTALE, "somebody else has changed the journal")
             self._descriptor = descriptor
+        elif not self._io.is_linked(self._descriptor):
+            raise OSError(errno.ESTALE, "somebody has removed the journal")
         return self._descriptor
 
     def _cut(self) -> str:
