@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from abey.shared.escaping import escape, escape_line
+from abey_cli.failures import refused_input
 
 ID_SHOWN = 14
 """The time and 20 random bits of a ULID: unique, and short enough for a line."""
@@ -77,6 +78,9 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
     except BrokenPipeError:
         _point_nowhere(stream)
+    except OSError as error:
+        _point_nowhere(stream)
+        raise refused_input(f"the output cannot be written: {error.strerror}") from error
 
 
 def _point_nowhere(stream: TextIO) -> None:

@@ -29,6 +29,7 @@ class Context:
         self.cwd = cwd
         self._connect = connect
         self._client: Client | None = None
+        self.deadline: float | None = None
 
     @property
     def transport(self) -> str:
@@ -40,11 +41,11 @@ class Context:
 
     @property
     def client(self) -> Client:
-        """The connection, made when first needed, with the deadline that --timeout sets from then on."""
+        """The connection, made when first needed; --timeout covers also the way to the daemon."""
         if self._client is None:
-            self._client = self._connect(self, "any")
             timeout = getattr(self.options, "timeout", None)
-            self._client.deadline = None if timeout is None else time.monotonic() + timeout
+            self.deadline = None if timeout is None else time.monotonic() + timeout
+            self._client = self._connect(self, "any")
         return self._client
 
     def connected(self, which: Which) -> Client:

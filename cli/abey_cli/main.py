@@ -3,7 +3,9 @@
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
+from typing import TextIO
 
 from abey.shared.kinds import EXIT_INTERRUPTED, EXIT_OK
 from abey.shared.version import VERSION
@@ -15,6 +17,7 @@ from abey_cli.failures import Failure, unreachable, usage
 from abey_cli.parsing import Line, overview, parse, wants_json, wants_version
 from abey_cli.table import COMMANDS
 
+HANDSHAKE_SECONDS = 30
 TRIES = 3
 """A daemon that ends just as we connect closes before the handshake; the next try finds or starts another."""
 
@@ -22,7 +25,7 @@ TRIES = 3
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code (cli.md) of one command line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    console = Console(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    console = Console(sys.stdin, sys.stdout or _nowhere(), sys.stderr or _nowhere(), os.environ)
     console.json = wants_json(arguments)
     try:
         return _run(arguments, console)
@@ -30,6 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(failure, console)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _nowhere() -> TextIO:
+    """In place of a stream that was closed before we began."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _run(argv: list[str], console: Console) -> int:
@@ -67,12 +75,16 @@ def _folder() -> str:
 def _connect(context: Context, which: Which) -> Client:
     for tries in range(1, TRIES + 1):
         client = Client(_open(context, which), _progress(context.console))
+        client.deadline = context.deadline or time.monotonic() + HANDSHAKE_SECONDS
         try:
             client.initialize(context.env)
+            client.deadline = context.deadline
             _compare_builds(context.console, client)
             return client
         except Failure as failure:
             client.close()
+            if failure.kind == "timeout" and context.deadline is None:
+                raise unreachable(f"the daemon has not answered for {HANDSHAKE_SECONDS} seconds") from failure
             if failure.kind != "daemon/unreachable" or _is_private(context, which) or tries == TRIES:
                 raise
     raise unreachable("the daemon closed the connection")

@@ -137,6 +137,16 @@ def test_a_call_whose_definition_changed_since_it_was_shown_has_to_be_looked_at_
     assert came(complete(world, "c1", o.Approve())).did == ["run ask"]
 
 
+def test_arguments_that_the_new_schema_forbids_do_not_run_either() -> None:
+    world = shown('{"x":"1"}')
+    world.agent = agent(with_tool("ask", destructive=True), LOOSE)
+    world.send(completion(world, "c1", o.Approve()))
+    world.schema_fault = "at /: 'q' is missing"
+    error = refused(world, completion(world, "c1", o.Approve()))
+    assert (error["kind"], error["errors"]) == ("arguments/invalid", ["at /: 'q' is missing"])
+    assert (states(world), world.starts) == ({"c1": "deferred"}, [])
+
+
 def test_a_definition_that_changed_resumes_nothing() -> None:
     world = shown()
     event = completion(world, "c1", o.Approve(), resume=True)

@@ -1,8 +1,12 @@
 """The verdict of an agent's policy: which rule decides, and what a match is (agent-file.md, Policy)."""
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 from support.stories import dispatched, find
 from support.world import World, agent, tool
 
@@ -239,3 +243,37 @@ def test_the_time_a_call_expires_counts_from_its_decision() -> None:
     world = World(agent=agent(policy=Policy.model_validate(ruled(rule))))
     dispatched("run", world=world)
     assert find(world, "c1").verdict.expires_at == f"T{world.millis + 5000:015d}Z"
+
+
+@given(st.text("ab*", max_size=6), st.text("ab", max_size=8))
+def test_a_glob_is_what_its_regular_expression_would_be(glob: str, text: str) -> None:
+    expression = ".*".join(re.escape(part) for part in glob.split("*"))
+    assert matched({"glob": glob}, {"x": text}) == bool(re.fullmatch(expression, text, re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    ("glob", "text"), [("*a*a*a*b", "a" * 3000), ("*git*push*", "git" * 100_000), ("*t" * 13, "t" * 40)]
+)
+def test_no_text_of_a_model_makes_a_glob_slow(glob: str, text: str) -> None:
+    assert matched({"glob": glob}, {"x": text}) == (glob == "*t" * 13)
+
+
+@pytest.mark.parametrize("tool_rule", ["default", "rule"])
+def test_an_end_in_more_than_a_hundred_years_is_refused(tool_rule: str) -> None:
+    late = {"tag": "defer", "expireSeconds": 10**12}
+    policy = {"default": late} if tool_rule == "default" else ruled({"tool": "*", "disposition": late})
+    with pytest.raises(ValidationError, match="less than or equal to"):
+        Policy.model_validate(policy)
+
+
+def test_a_match_by_anything_but_a_pointer_is_refused() -> None:
+    with pytest.raises(ValidationError, match="a match is by JSON pointer: /command"):
+        Policy.model_validate(ruled({"tool": "t", "match": {"command": "rm"}, "disposition": "deny"}))
+
+
+@pytest.mark.parametrize("disposition", ["runSync", "runAsync", "runIsolated"])
+def test_what_only_others_can_run_is_deferred_whatever_the_policy_says(disposition: str) -> None:
+    judged = verdict({"default": disposition}, runnable=False)
+    assert judged.disposition == Defer(reason="only others can run it")
+    assert judged.chain[-1] == Link("tool", None, True, "only others can run it")
+    assert verdict({"default": DENY}, runnable=False).disposition == Deny(reason="never")

@@ -15,7 +15,9 @@ from abey.core.session import Call
 from abey.errors import InvalidState, ModelFailed, RecordFailed, RevisionConflict, SessionBusy
 from abey.protocol import outcomes as o
 from abey.runtime.live import Live
+from abey.runtime.parking import OPEN_JOURNALS
 from abey.runtime.store.faults import Fault, FaultyIO
+from abey.runtime.store.io import FileIO
 
 DONE = answer(text="done")
 
@@ -251,3 +253,62 @@ async def test_a_drain_ends_the_runs_that_wait_and_lets_what_runs_end(tmp_path: 
     assert await outcome(running) == "paused"
     await draining
     assert running.live.machine.session.state == "userTurn"
+
+
+async def test_two_who_reopen_at_once_get_one_session(tmp_path: Path) -> None:
+    io = FaultyIO(None)
+    shell = Shell(tmp_path, [DONE], io=io)
+    live = (await shell.start()).live
+    io.fault = Fault(len(io.calls), errno.ENOSPC, sticky=True)
+    with pytest.raises(RecordFailed):
+        await shell.drive(live)
+    io.fault = None
+    results = await asyncio.gather(*(shell.sessions.reopen("s1") for _ in range(3)))
+    again = results[0][0]
+    assert results == [(again, True), (again, False), (again, False)]
+    assert await outcome(await shell.drive(again)) == "completed"
+    assert types(again)[-1] == "final"
+
+
+async def test_a_start_that_fails_hides_no_session_of_that_id(tmp_path: Path) -> None:
+    await (await _written(tmp_path)).scheduler.close()
+    shell = Shell(tmp_path, [])
+    start, got, everything = await asyncio.gather(
+        shell.start("s1"), shell.sessions.get("s1"), shell.sessions.all(), return_exceptions=True
+    )
+    assert isinstance(start, InvalidState)
+    assert isinstance(got, Live) and everything == ((got,), ())
+
+
+async def _written(state: Path) -> Shell:
+    shell = Shell(state, [])
+    await shell.start("s1")
+    return shell
+
+
+async def test_a_thousand_sessions_keep_few_files_open(tmp_path: Path) -> None:
+    io = CountingIO()
+    shell = Shell(tmp_path, [DONE] * 200, io=io)
+    lives = [(await shell.start(f"s{number}", run=e.UNTIL_YIELD)).live for number in range(200)]
+    await shell.until(lambda: all(live.machine.session.state == "completed" for live in lives))
+    assert len(io.held) <= OPEN_JOURNALS
+    sent = e.Send(e.NewInput(lives[0].machine.session.turns[0].entries[0].parts), None, CLIENT)
+    await shell.scheduler.submit(lives[0], sent)
+    assert types(lives[0])[-1] == "input"
+
+
+class CountingIO(FileIO):
+    """Knows which descriptors it has given out."""
+
+    def __init__(self) -> None:
+        super().__init__("process")
+        self.held: set[int] = set()
+
+    def open(self, path: Path, flags: int) -> int:
+        descriptor = super().open(path, flags)
+        self.held.add(descriptor)
+        return descriptor
+
+    def close(self, descriptor: int) -> None:
+        self.held.discard(descriptor)
+        super().close(descriptor)

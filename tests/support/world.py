@@ -101,6 +101,7 @@ class World:
     starts: list[tuple[str, str]] = field(default_factory=list)
     awaited: set[int] = field(default_factory=set)
     machine: Machine | None = None
+    schema_fault: str | None = None
 
     @property
     def session(self) -> Any:
@@ -112,8 +113,11 @@ class World:
         self.versions[self.agent.config_hash] = self.agent
         chance = hashlib.sha256(str(self.counter).encode()).digest()
         return Context(
-            self.millis, chance, timestamp, self.agent, self.agent, self.versions.get, check_arguments, self.draining
+            self.millis, chance, timestamp, self.agent, self.agent, self.versions.get, self.check, self.draining
         )
+
+    def check(self, schema: Any, value: Any) -> str | None:
+        return self.schema_fault or check_arguments(schema, value)
 
     def start(self, prompt: str | None = "hello", run: e.Run | None = None) -> Transition:
         created = j.Created(

@@ -94,6 +94,9 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
     tool = draft.context.agent.tools.get(call.tool)
     if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
         return _mismatch(draft.write(renewed(call, tool)), call)
+    fault = argument_fault(draft.context, tool, call.effective_arguments) if tool is not None else None
+    if fault is not None and (not isinstance(event.outcome, Approve) or event.outcome.arguments is None):
+        raise InvalidArguments(f"the arguments of {call.tool} do not fit its schema any more: {fault}", errors=[fault])
     arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
     edited = None if arguments is None else _edited(draft, call, arguments)
     draft = draft.write(_resolution(call, event, edited))

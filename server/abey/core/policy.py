@@ -105,7 +105,7 @@ def _default(policy: Policy, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
 
 
 def _ask(rule: PolicyRule, tool: Tool, arguments: Json) -> Link:
-    if not _glob(rule.tool).fullmatch(tool.name):
+    if not _fits(rule.tool, tool.name):
         return Link("agent", rule, False, f"the tool is not {rule.tool}")
     for pointer, wanted in (rule.match or {}).items():
         value = _at(arguments, pointer)
@@ -130,8 +130,7 @@ def _matches(value: Any, wanted: Json, *, parts: bool) -> bool:
         return any(_matches(value, one, parts=parts) for one in wanted)
     candidates = [value, *_segments(value)] if parts else [value]
     if isinstance(wanted, dict) and set(wanted) == {"glob"}:
-        pattern = _glob(str(wanted["glob"]))
-        return any(isinstance(text, str) and pattern.fullmatch(text) is not None for text in candidates)
+        return any(isinstance(text, str) and _fits(str(wanted["glob"]), text) for text in candidates)
     return any(_same(one, wanted) for one in candidates)
 
 
@@ -151,8 +150,21 @@ def _segments(value: Any) -> Iterator[str]:
         yield from (part.strip() for part in re.split(r"[;|&\n(){}`<>$]+", value) if part.strip())
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(re.escape(part) for part in pattern.split("*")), re.DOTALL)
+def _fits(glob: str, text: str) -> bool:
+    """Whether `*` of the glob stands for what is between its parts. In linear time: a model chooses the text."""
+    first, *rest = glob.split("*")
+    if not rest:
+        return glob == text
+    *middle, last = rest
+    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def _at(value: Json, pointer: str) -> Any:

@@ -10,13 +10,15 @@ from abey.core.machine import Machine
 from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import session as s
 from abey.protocol import transcript as t
-from abey.protocol.base import Json
+from abey.protocol.base import Json, canonical_json
 from abey.protocol.blocks import TextBlock
 from abey.protocol.journal import CallResolved
 from abey.protocol.notifications import Attention, Summary
 from abey.protocol.outcomes import AnyOutcome, Resolution
 
 TITLE_LENGTH = 80
+SCHEMA_BYTES = 256 * 1024
+"""More than this of argument schemas is not repeated in a Session; agents/pending has them."""
 
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
@@ -32,7 +34,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         activity=machine.work.activity,
         revision=session.revision,
         turn=_turn(turn) if turn else None,
-        pending=pending_view(session, agent),
+        pending=_with_bounded_schemas(pending_view(session, agent)),
         queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in session.queue),
         output=output(session),
         last_error=session.last_error,
@@ -161,6 +163,13 @@ def _pending(session: Session, turn: Turn, call: Call, agent: Agent | None) -> t
         created_at=call.decided_at,
         expires_at=call.verdict.expires_at,
     )
+
+
+def _with_bounded_schemas(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
+    """The calls as they stand in a Session: many schemas would make it too long for a reply, and are left out."""
+    if sum(len(canonical_json(call.arguments_schema)) for call in calls if call.arguments_schema) <= SCHEMA_BYTES:
+        return calls
+    return tuple(call.model_copy(update={"arguments_schema": None}) for call in calls)
 
 
 def _title(tool: str, arguments: str) -> str:

@@ -58,7 +58,10 @@ def _link(link: Link) -> q.ExplainLink:
 
 def _path(uri: str) -> Path:
     """The file of a `file:` URI or an absolute path. Raises InvalidArguments."""
-    path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
+    try:
+        path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
+    except ValueError as error:
+        raise InvalidArguments(f"uri {uri!r} is none: {error}", errors=["uri is malformed"]) from None
     if not path.is_absolute():
         raise InvalidArguments(f"uri is a file: URI or an absolute path, not {uri!r}", errors=["uri is not absolute"])
     return path

@@ -8,6 +8,10 @@ from pydantic_core import CoreSchema
 from abey.protocol.base import Flag, Int, Json, Wire
 
 
+MOST_SECONDS = 100 * 366 * 24 * 3600
+"""A hundred years: a later end has no timestamp that everybody can read."""
+
+
 class RunSync(Wire):
     """Run in this step; the step waits for it."""
 
@@ -25,7 +29,7 @@ class Defer(Wire):
 
     tag: Literal["defer"] = "defer"
     reason: str | None = None
-    expire_seconds: Int | None = Field(default=None, gt=0)
+    expire_seconds: Int | None = Field(default=None, gt=0, le=MOST_SECONDS)
 
 
 class RunIsolated(Wire):
@@ -129,7 +133,7 @@ class PolicyRule(Wire):
     match: dict[Pointer, Json] | None = None
     disposition: Disposition
     serial: Flag | None = None
-    expire_seconds: Int | None = Field(default=None, gt=0)
+    expire_seconds: Int | None = Field(default=None, gt=0, le=MOST_SECONDS)
 
 
 class Policy(Wire):

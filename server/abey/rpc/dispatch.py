@@ -80,11 +80,12 @@ def measured(reply: bytes) -> bytes:
 
 
 def _validated(method: Method[P, R], params: Json) -> P:
-    """Params that are absent mean none."""
+    """Params that are absent mean none, and a member that is null is an absent one."""
     if params is not None and not isinstance(params, dict):
         errors = [{"loc": [], "msg": "params are an object", "type": "dict_type"}]
         raise InvalidParams(f"invalid params for {method.name}: params are an object", errors=errors)
     try:
-        return method.params.model_validate(params or {})
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        return method.params.model_validate(given)
     except ValidationError as error:
         raise invalid_params(method.name, error) from error

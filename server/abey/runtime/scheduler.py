@@ -26,6 +26,7 @@ from abey.runtime.clock import millis_of, timestamp
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
+from abey.runtime.parking import Parking
 from abey.runtime.ports import Ports
 from abey.runtime.sessions import Sessions
 from abey.runtime.work import Workers
@@ -52,6 +53,7 @@ class Scheduler:
         self._workers = Workers(ports, self._report)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._saved: set[str] = set()
+        self._parking = Parking()
         self.draining = False
 
     @property
@@ -151,6 +153,7 @@ class Scheduler:
         if done.generation is not None:
             run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
         if done.records:
+            self._parking.wrote(live)
             live.log.add(done.records)
             self._sessions.issued(live, done.records)
             self._note_calls(live, done.records)

@@ -46,7 +46,8 @@ class Sessions:
         self._clock = clock
         self._entries: dict[str, Entry] = {}
         self._tokens: dict[str, str] = {}
-        self._coming: dict[str, asyncio.Future[Entry]] = {}
+        self._coming: dict[str, asyncio.Future[Entry | None]] = {}
+        self._reopening = asyncio.Lock()
 
     @property
     def loaded(self) -> tuple[Live, ...]:
@@ -96,13 +97,12 @@ class Sessions:
         """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""
         if session_id in self._entries or session_id in self._coming:
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
-        coming: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
+        coming: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = coming
         try:
             live = await make()
         except BaseException:
-            coming.set_exception(UnknownSession(f"session {session_id} was not created", sessionId=session_id))
-            coming.exception()  # retrieved: nobody may be waiting
+            coming.set_result(None)  # who waits looks at the disk: there may be a session of that id
             raise
         else:
             coming.set_result(live)
@@ -120,23 +120,28 @@ class Sessions:
     async def reopen(self, session_id: str) -> tuple[Live, bool]:
         """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
         RecordFailed."""
-        entry = self._entries.get(session_id) or await self._load(session_id)
-        if isinstance(entry, Live) and entry.failure is None:
-            return entry, False
-        if isinstance(entry, Live):
-            await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
-        self._entries.pop(session_id, None)
-        return await self.get(session_id), True
+        async with self._reopening:
+            entry = self._entries.get(session_id) or await self._load(session_id)
+            if isinstance(entry, Live) and entry.failure is None:
+                return entry, False
+            if isinstance(entry, Live):
+                entry.journal.close()
+                await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
+            self._entries.pop(session_id, None)
+            return await self.get(session_id), True
 
     async def _load(self, session_id: str) -> Entry:
-        coming = self._coming.get(session_id)
-        if coming is None:
-            coming = asyncio.create_task(self._read(session_id))
-            self._coming[session_id] = coming
-            coming.add_done_callback(lambda _: self._coming.pop(session_id, None))
-        return await asyncio.shield(coming)
+        while True:
+            coming = self._coming.get(session_id)
+            if coming is None:
+                coming = asyncio.create_task(self._read(session_id))
+                self._coming[session_id] = coming
+                coming.add_done_callback(lambda _: self._coming.pop(session_id, None))
+            entry = await asyncio.shield(coming)
+            if entry is not None:
+                return entry
 
-    async def _read(self, session_id: str) -> Entry:
+    async def _read(self, session_id: str) -> Entry | None:
         try:
             opened = await asyncio.to_thread(self._store.open, session_id, self._clock.now())
         except UnknownSession:

@@ -25,7 +25,7 @@ def stamp(path: Path) -> Stamp | None:
     """The stamp of the file that `path` leads to, None where there is none."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 

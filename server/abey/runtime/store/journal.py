@@ -84,12 +84,16 @@ class Journal:
         data, crc = encode_unit(records, self.end.crc)
         self._commit(data, End(self.size + len(data), crc, records[-1].rev))
 
-    def close(self) -> None:
-        """Nothing can be appended any more; idempotent."""
-        self._failure = self._failure or OSError(errno.EBADF, "the journal is closed")
+    def park(self) -> None:
+        """Gives up the descriptor; the next append opens the file again."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             self._io.close(descriptor)
+
+    def close(self) -> None:
+        """Nothing can be appended any more; idempotent."""
+        self._failure = self._failure or OSError(errno.EBADF, "the journal is closed")
+        self.park()
 
     def _commit(self, data: bytes, end: End) -> None:
         try:

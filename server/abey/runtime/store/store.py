@@ -27,7 +27,11 @@ class Store:
 
     def ids(self) -> tuple[str, ...]:
         """Every session on disk, damaged or not, in the order of their ids."""
-        return tuple(sorted(name for name in self._io.names(self._sessions) if re.match(ID_PATTERN, name)))
+        try:
+            names = self._io.names(self._sessions)
+        except FileNotFoundError:
+            return ()
+        return tuple(sorted(name for name in names if re.match(ID_PATTERN, name)))
 
     def create(self, session_id: str, records: Sequence[Record]) -> Journal:
         """A new session. Raises InvalidArguments, InvalidState (there is one), TooLarge, RecordFailed."""

@@ -1,0 +1,26 @@
+"""Keeps few journals open: a daemon of a thousand sessions must not run out of descriptors."""
+
+from collections import OrderedDict
+
+from abey.runtime.live import Live
+
+OPEN_JOURNALS = 64
+
+
+class Parking:
+    """Remembers which sessions wrote last; the descriptors of the others are given up."""
+
+    def __init__(self, most: int = OPEN_JOURNALS) -> None:
+        self._most = most
+        self._open: OrderedDict[Live, None] = OrderedDict()
+
+    def wrote(self, live: Live) -> None:
+        """Its journal is open now. One that is being written to at this moment stays open."""
+        self._open[live] = None
+        self._open.move_to_end(live)
+        for other in list(self._open):
+            if len(self._open) <= self._most:
+                return
+            if other is not live and not other.lock.locked():
+                other.journal.park()
+                del self._open[other]
