@@ -1,10 +1,14 @@
 """What the strictest provider refuses in a history: the first fault of a request, by name."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, assert_never
 
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ModelRequest, ResultMessage, UserMessage
 from abey.protocol.transcript import TextPart
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def fault_of(request: ModelRequest) -> str | None:
@@ -25,7 +29,7 @@ def _faults(request: ModelRequest) -> Iterator[str]:
     if isinstance(messages[-1], AssistantMessage) and not messages[-1].calls:
         yield "the last message is the model's own"
     for where, text in _texts(request):
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if _LONE_SURROGATE.search(text):
             yield f"{where} holds a lone surrogate"
 
 
