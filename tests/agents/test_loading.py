@@ -319,6 +319,24 @@ def test_both_spellings_of_the_execution_mode_and_of_the_policy_are_read() -> No
     assert old == new is not None
 
 
+def test_both_spellings_of_the_policy_at_once_are_an_error() -> None:
+    loaded = load_value(agent(toolCallPolicy={}, toolCallPolicyConfig={}))
+    assert [message for _, _, _, message in said(loaded) if "another name" in message] == [
+        "`toolCallPolicyConfig` is there under another name, too; keep one of them"
+    ]
+
+
+def test_what_would_silently_mean_nothing_is_an_error() -> None:
+    script = [{"calls": [{"tool": "t", "arguments": {}, "rawArguments": "x"}]}]
+    rule = {"tool": "t", "match": {"command": "rm"}, "disposition": {"tag": "defer", "expireSeconds": 10**12}}
+    loaded = load_value(agent(model={"provider": "scripted", "script": script}, toolCallPolicy={"rules": [rule]}))
+    assert [message for severity, _, _, message in said(loaded) if severity == "error"] == [
+        "a call has arguments or rawArguments, not both",
+        "a match is by JSON pointer: /command",
+        "the value should be less than or equal to 3162240000",
+    ]
+
+
 def test_a_syntax_error_is_an_error_at_its_place() -> None:
     loaded = load_text('{\n  "slug": "é😀", oops\n}')
     assert loaded.diagnostics() == (

@@ -88,6 +88,12 @@ class ScriptedCall(Wire):
     raw_arguments: str | None = None
     id: str | None = None
 
+    @model_validator(mode="after")
+    def _one_spelling(self) -> Self:
+        if self.raw_arguments is not None and "arguments" in self.model_fields_set:
+            raise ValueError("a call has arguments or rawArguments, not both")
+        return self
+
 
 class ScriptedUsage(Wire):
     input: Count = 0
