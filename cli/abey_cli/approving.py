@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from abey.shared.escaping import cut
+from abey_cli import lookup
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input
 from abey_cli.render import call_lines
@@ -34,6 +36,24 @@ def show_call(context: Context, call: Any) -> None:
     """The whole call on stderr."""
     for line in call_lines(call):
         context.console.err(line)
+
+
+def show_edited(context: Context, arguments: dict[str, Any]) -> None:
+    """The arguments that will run instead of those that were shown."""
+    context.console.err("with these arguments instead:")
+    for line in json.dumps(arguments, indent=2, ensure_ascii=False).splitlines():
+        context.console.err(f"  {line}")
+
+
+def show_outcome(context: Context, result: Any, token: str) -> None:
+    """What came of a call that was let run, in a line on stderr."""
+    try:
+        call = lookup.recorded_call(context, result["session"]["sessionId"], token)
+    except Failure:
+        return  # the answer is recorded; only what is said about it is missing
+    if call is not None and "output" in call:
+        output = call["output"] if isinstance(call["output"], str) else json.dumps(call["output"])
+        context.console.note(f"{call['tool']} {call['state']}: {cut(output.strip(), OUTCOME_SHOWN)}")
 
 
 def edited_arguments(env: Mapping[str, str], arguments: Any) -> Any:
@@ -86,12 +106,22 @@ def _decide_one(context: Context, call: Any) -> bool:
                     raise
 
 
+OUTCOME_SHOWN = 400
+"""Characters of an output that stand in the line about it."""
+
+
 def _complete(context: Context, call: Any, choice: str) -> bool:
     outcome: dict[str, Any] = {"kind": "deny"} if choice == "deny" else {"kind": "approve"}
     if choice == "edit":
-        outcome["arguments"] = edited_arguments(context.env, call.get("arguments"))
+        edited = edited_arguments(context.env, call.get("arguments"))
+        if edited == call.get("arguments"):
+            raise refused_input("nothing was edited, and nothing approved")
+        outcome["arguments"] = edited
+        show_edited(context, edited)
     hash_shown = None if choice == "deny" else call["argumentsHash"]
     result = context.request("agents/complete", token=call["token"], outcome=outcome, argumentsHash=hash_shown)
     if not result["applied"]:
         context.console.err(f"already answered: {result['resolution']['text']}")
+    elif choice != "deny":
+        show_outcome(context, result, call["token"])
     return True

@@ -54,6 +54,19 @@ def pages(context: Context, method: str, **params: Any) -> Iterator[dict[str, An
             return
 
 
+def recorded_call(context: Context, session_id: str, token: str) -> Any:
+    """The call of `token` in the transcript, sought from its end; None where it is not there."""
+    before = None
+    while True:
+        page = context.request("agents/transcript", sessionId=session_id, before=before)
+        for item in page["items"]:
+            if item.get("call", {}).get("token") == token:
+                return item["call"]
+        if not page["hasMore"] or not page["items"]:
+            return None
+        before = page["items"][0]["itemId"]
+
+
 def agent(context: Context) -> dict[str, str]:
     """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder name (cli.md, AGENT)."""
     options = context.options

@@ -17,6 +17,13 @@ from abey_cli.failures import Failure, unreachable, usage
 from abey_cli.parsing import Line, overview, parse, wants_json, wants_version
 from abey_cli.table import COMMANDS
 
+NEXT = {
+    "session/unknown": "; `abey session list` has those there are",
+    "token/unknown": "; `abey session pending` has those that wait",
+    "agent/invalid": "; `abey agents check FILE` says all that is wrong with it",
+}
+"""What to do about an error, where a command helps."""
+
 HANDSHAKE_SECONDS = 30
 TRIES = 3
 """A daemon that ends just as we connect closes before the handshake; the next try finds or starts another."""
@@ -118,5 +125,5 @@ def _report(failure: Failure, console: Console) -> int:
         console.value({"error": failure.wire})
     kind = f" ({failure.kind})" if failure.kind and failure.code else ""
     if not console.json:
-        console.err(f"abey: {failure.message}{kind}")
+        console.err(f"abey: {failure.message}{kind}{NEXT.get(failure.kind or '', '')}")
     return failure.exit_code

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from abey.shared import starting
+from abey.shared.kinds import EXIT_UNREACHABLE
 from abey_cli.channels import Channel
 from abey_cli.failures import Failure, unreachable
 
@@ -49,7 +50,10 @@ class PrivateChannel:
             self._process.wait(END_SECONDS)
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return unreachable(f"the private daemon ended: {lines[-1] if lines else f'status {self._process.returncode}'}")
+        why = lines[-1] if lines else f"status {self._process.returncode}"
+        if self._process.returncode == EXIT_UNREACHABLE:
+            why += "; `abey daemon stop` ends it, --transport socket uses it, --state-dir DIR is another place"
+        return unreachable(f"the private daemon ended: {why}")
 
     def close(self, farewell: Callable[[], None]) -> None:
         with contextlib.suppress(Failure):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def show_state(context: Context, session: Session) -> None:
     """The state block, and after an ended turn its final text."""
+    if session["configState"] == "stale":
+        context.console.note("the agent's file is broken or gone; its last good version is in use")
     for line in state_lines(session, _batch(context, session), context.console.token):
         context.console.out(line)
     if session["state"] == "completed" and session.get("output") is not None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.canned_daemon import HASH, TOKEN, CannedDaemon, completion, pending, tool_item, transcript
+from support.canned_daemon import HASH, TOKEN, CannedDaemon, Refusal, completion, pending, tool_item, transcript
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,44 @@ def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: CannedDaemon
     daemon.on["agents/complete"] = completion("approve")
     ran = abey("session", "approve", TOKEN)
     assert (ran.code, ran.out) == (0, "State: UserTurn (ready for LLM)\n")
-    assert ran.err == (
+    shown = ran.err
+    assert shown == (
         f"tool: bash_command\ntoken: {TOKEN}\nsession: {pending()['sessionId']}\ncwd: /w\n"
         f'arguments:\n  {{\n    "command": "date"\n  }}\nreason: approval required\nhash: {HASH}\napprove by ann\n'
     )
     sent = {"token": TOKEN, "outcome": {"kind": "approve"}, "argumentsHash": HASH}
     assert daemon.params("agents/complete") == [sent]
+
+
+def test_approve_says_what_ran_instead_and_what_came_of_it(abey, daemon: CannedDaemon, work) -> None:
+    daemon.on["agents/pending"] = {"items": [pending()]}
+    daemon.on["agents/complete"] = completion("approve")
+    item = tool_item("bash_command", "failed", token=TOKEN, output="boom\n[exit code 1]")
+    daemon.on["agents/transcript"] = transcript(item)
+    (work / "edited.json").write_text('{"command": "cal"}')
+    ran = abey("session", "approve", TOKEN, "--arguments", "edited.json")
+    assert (ran.code, ran.err.splitlines()[-7:]) == (
+        0,
+        [
+            "with these arguments instead:",
+            "  {",
+            '    "command": "cal"',
+            "  }",
+            "approve by ann",
+            "bash_command failed: boom",
+            "[exit code 1]",
+        ],
+    )
+
+
+def test_a_refusal_names_the_command_that_is_legal(abey, daemon: CannedDaemon) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(-31008, "approve is not legal", kind="state/invalid", retryable=False, pendingKind="external")
+
+    daemon.on["agents/pending"] = {"items": [pending(kind="external")]}
+    daemon.on["agents/complete"] = refuse
+    said = f"abey: approve is not legal; use `abey session complete {TOKEN} FILE` (state/invalid)"
+    assert abey("session", "approve", TOKEN).err.splitlines()[-1] == said
 
 
 def test_rerun_shows_the_call_that_may_have_run_and_binds_to_it(abey, daemon: CannedDaemon) -> None:
@@ -126,11 +158,11 @@ def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: Can
     abey("session", "approve", TOKEN, "--arguments", "edited.json")
     abey("session", "approve", TOKEN, "--edit")
     monkeypatch.setenv("VISUAL", "true")
-    abey("session", "approve", TOKEN, "--edit")
+    unchanged = abey("session", "approve", TOKEN, "--edit")
+    assert (unchanged.code, unchanged.err.splitlines()[-1]) == (1, "abey: nothing was edited, and nothing approved")
     assert [(sent["outcome"], sent["argumentsHash"]) for sent in daemon.params("agents/complete")] == [
         ({"kind": "approve", "arguments": {"command": "echo hi"}}, HASH),
         ({"kind": "approve", "arguments": {"command": "cal"}}, HASH),
-        ({"kind": "approve"}, HASH),
     ]
 
 

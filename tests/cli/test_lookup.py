@@ -65,7 +65,8 @@ def test_at_is_the_latest_session_of_this_very_folder(abey, two: CannedDaemon, w
 
 def test_at_in_a_folder_without_sessions_is_exit_4(abey, daemon: CannedDaemon, work: Path) -> None:
     daemon.on["agents/sessions"] = {"items": []}
-    assert abey("session", "show", "@") == (4, "", f"abey: no session in {work} (session/unknown)\n")
+    said = f"abey: no session in {work} (session/unknown); `abey session list` has those there are\n"
+    assert abey("session", "show", "@") == (4, "", said)
 
 
 @pytest.mark.parametrize("given", [TOKEN, TOKEN[:8], f"{TOKEN[:12]}…"])

@@ -45,7 +45,8 @@ def test_an_error_is_json_and_the_exit_code_that_of_its_kind(abey, daemon: Canne
     daemon.on["agents/get"] = refuse
     ran = abey("rpc", "agents/get", "{}", "--json")
     assert (ran.code, json.loads(ran.out)) == (4, {"error": REFUSED})
-    assert abey("rpc", "agents/get", "{}") == (4, "", "abey: no such session (session/unknown)\n")
+    said = "abey: no such session (session/unknown); `abey session list` has those there are\n"
+    assert abey("rpc", "agents/get", "{}") == (4, "", said)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from support.canned_daemon import (
     waiting,
 )
 
+from abey_cli.main import NEXT
+
 LISTING = {"slug": "a", "path": "/a.json", "description": "", "state": "ok", "envNames": [], "diagnostics": []}
 
 
@@ -27,6 +29,7 @@ def test_start_prints_the_id_and_the_state(abey, daemon: CannedDaemon, work: Pat
     ran = abey("session", "start", "--agent-file", "my.json", "-p", "Research", "--title", "T", "--id", "mine")
     assert ran == (0, f"session-id: {SESSION_ID}\nState: UserTurn (ready for LLM)\n", "")
     assert daemon.asked == [
+        ("agents/validate", {"uri": str(work / "my.json")}),
         (
             "agents/start",
             {
@@ -37,8 +40,29 @@ def test_start_prints_the_id_and_the_state(abey, daemon: CannedDaemon, work: Pat
                 "title": "T",
                 "run": "none",
             },
-        )
+        ),
     ]
+
+
+def test_start_says_what_its_agent_file_is_warned_of(abey, daemon: CannedDaemon, work: Path) -> None:
+    place = {"start": {"line": 2, "character": 4}, "end": {"line": 2, "character": 9}}
+    typo = {
+        "range": place,
+        "severity": 2,
+        "code": "unmatched-rule",
+        "message": "no tool has this name",
+        "source": "abey",
+    }
+    daemon.on["agents/validate"] = {"diagnostics": [{**typo, "severity": 4}, typo]}
+    daemon.on["agents/start"] = session()
+    ran = abey("session", "start", "--agent-file", "my.json", "-p", "x")
+    assert (ran.code, ran.err) == (0, f"{work / 'my.json'}:3:5: warning: no tool has this name\n")
+
+
+def test_a_session_of_a_broken_agent_file_says_so(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/start"] = session(configState="stale")
+    ran = abey("session", "start", "--agent", "a", "-p", "x")
+    assert (ran.code, ran.err) == (0, "the agent's file is broken or gone; its last good version is in use\n")
 
 
 def test_start_quietly_prints_the_id_alone(abey, daemon: CannedDaemon) -> None:
@@ -133,7 +157,7 @@ def test_every_kind_of_error_has_its_exit_code(abey, daemon: CannedDaemon, kind,
         raise Refusal(number, "no \x1b", kind=kind, retryable=False)
 
     daemon.on["agents/get"] = refuse
-    assert abey("session", "show", SESSION_ID) == (code, "", f"abey: no \\x1b ({kind})\n")
+    assert abey("session", "show", SESSION_ID) == (code, "", f"abey: no \\x1b ({kind}){NEXT.get(kind, '')}\n")
     error = {"code": number, "message": "no \x1b", "data": {"kind": kind, "retryable": False}}
     ran = abey("session", "show", SESSION_ID, "--json")
     assert (ran.code, json.loads(ran.out), ran.err) == (code, {"error": error}, "")

@@ -118,6 +118,13 @@ def test_a_changed_definition_does_not_make_the_stored_policy_forgotten() -> Non
     assert refused(world, event) == {"kind": "permission/denied", "retryable": False}
 
 
+def test_a_policy_that_was_tightened_is_heeded_by_a_plain_approval_too() -> None:
+    world = shown('{"x":"secret"}')
+    world.agent = agent(policy=STRICT)
+    error = refused(world, completion(world, "c1", o.Approve()))
+    assert (error["kind"], states(world), world.starts) == ("permission/denied", {"c1": "deferred"}, [])
+
+
 def test_an_edit_that_would_be_deferred_is_met_by_this_approval() -> None:
     world = shown(policy=STRICT)
     done = complete(world, "c1", o.Approve(arguments={"x": "other"}))
@@ -195,7 +202,8 @@ def test_an_approved_call_whose_definition_changed_before_it_started_waits_again
     world.agent = agent(with_tool("ask", destructive=True), LOOSE)
     assert came(world.drive()) == Came(["call-decided", "waiting"], ["end advanced after 1"], "partialUserTurn")
     call = find(world, "c1")
-    assert (call.state, call.effective_arguments, call.verdict.reason) == ("deferred", '{"x":"1"}', None)
+    assert (call.state, call.effective_arguments) == ("deferred", '{"x":"1"}')
+    assert call.verdict.reason == "the tool's definition changed after the call was judged"
 
 
 def test_an_uncertain_call_is_run_again_with_the_effective_arguments_that_were_shown() -> None:

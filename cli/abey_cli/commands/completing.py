@@ -5,9 +5,9 @@ from typing import Any
 
 from abey.shared.kinds import EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
-from abey_cli.approving import edited_arguments, parse_arguments, show_call
+from abey_cli.approving import edited_arguments, parse_arguments, show_call, show_edited, show_outcome
 from abey_cli.context import Context
-from abey_cli.failures import usage
+from abey_cli.failures import Failure, refused_input, usage
 from abey_cli.prompts import read_stdin, read_text
 from abey_cli.showing import show_state, step_code
 
@@ -30,6 +30,7 @@ def approve(context: Context) -> int:
     edited = _edited(context, call)
     if edited is not None:
         outcome["arguments"] = edited
+        show_edited(context, edited)
     return _answer(context, token, outcome, options.hash or _hash_of(call))
 
 
@@ -42,6 +43,22 @@ def deny(context: Context) -> int:
     reason = context.options.reason
     outcome = {"kind": "deny", **({} if reason is None else {"message": reason})}
     return _answer(context, lookup.token(context, context.options.token), outcome)
+
+
+WAYS_OUT = {
+    "external": "abey session complete {} FILE",
+    "uncertain": "abey session rerun {0}`, or `abey session complete {0} FILE",
+    "running": "abey session complete {} FILE",
+    "approval": "abey session approve {}",
+}
+
+
+def _with_the_way_out(failure: Failure, token: str) -> Failure:
+    """The same refusal; one of an answer that is none here names the commands that are."""
+    way = WAYS_OUT.get(str(failure.data.get("pendingKind")))
+    if failure.kind != "state/invalid" or way is None:
+        return failure
+    return Failure(f"{failure.message}; use `{way.format(token)}`", failure.code, failure.data)
 
 
 def _shown(context: Context) -> tuple[str, Any]:
@@ -58,17 +75,22 @@ def _hash_of(call: Any) -> str:
 
 
 def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_hash: str | None = None) -> int:
-    result = context.request(
-        "agents/complete",
-        token=token,
-        outcome=outcome,
-        argumentsHash=arguments_hash,
-        resume=context.options.resume or None,
-        ifRevision=context.options.if_revision,
-    )
+    try:
+        result = context.request(
+            "agents/complete",
+            token=token,
+            outcome=outcome,
+            argumentsHash=arguments_hash,
+            resume=context.options.resume or None,
+            ifRevision=context.options.if_revision,
+        )
+    except Failure as failure:
+        raise _with_the_way_out(failure, token) from failure
     context.answer(result, lambda: show_state(context, result["session"]))
     if result["applied"]:
         context.console.note(result["resolution"]["text"])
+        if outcome["kind"] in ("approve", "rerun") and not context.console.json:
+            show_outcome(context, result, token)
         return _resumed_code(context, result["session"])
     context.console.err(f"already answered: {result['resolution']['text']}")
     return EXIT_OK if _says_the_same(context, token, outcome, result) else EXIT_CONFLICT
@@ -133,7 +155,9 @@ def _edited(context: Context, call: Any) -> dict[str, Any] | None:
     if not options.edit or call is None:
         return None
     edited: dict[str, Any] = edited_arguments(context.env, call.get("arguments"))
-    return None if edited == call.get("arguments") else edited
+    if edited == call.get("arguments"):
+        raise refused_input("nothing was edited, and nothing approved")
+    return edited
 
 
 def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result: Any) -> bool:
@@ -147,30 +171,17 @@ def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result
         case "approve" | "rerun":
             return _ran(context, token, result, outcome.get("arguments"))
         case _:
-            recorded = _recorded_call(context, token, result)
+            recorded = lookup.recorded_call(context, result["session"]["sessionId"], token)
             return recorded is not None and _plain(recorded.get("output")) == _plain(outcome["content"])
 
 
 def _ran(context: Context, token: str, result: Any, edited: Any) -> bool:
     """Whether the recorded approval let the same arguments run."""
-    recorded = _recorded_call(context, token, result)
+    recorded = lookup.recorded_call(context, result["session"]["sessionId"], token)
     if recorded is None:
         return False
     proposed = recorded.get("arguments")
     return bool(recorded.get("effectiveArguments", proposed) == (proposed if edited is None else edited))
-
-
-def _recorded_call(context: Context, token: str, result: Any) -> Any:
-    """The call of `token` in the transcript, sought from its end; None where it is not there."""
-    before = None
-    while True:
-        page = context.request("agents/transcript", sessionId=result["session"]["sessionId"], before=before)
-        for item in page["items"]:
-            if item.get("call", {}).get("token") == token:
-                return item["call"]
-        if not page["hasMore"] or not page["items"]:
-            return None
-        before = page["items"][0]["itemId"]
 
 
 def _plain(content: Any) -> Any:

@@ -128,7 +128,7 @@ def _say(stage: Context, words: list[str]) -> None:
 
 def _finish(context: Context, stage: Context, session_id: str) -> None:
     result = stage.request("agents/get", sessionId=session_id)
-    context.answer(result, lambda: context.console.note("\nNothing of this is left. Next: your own agent file."))
+    context.answer(result, lambda: context.console.note("\nNothing of this is left. Next: an agent file of your own; docs/agent-file.md says what stands in one."))
 
 
 @contextlib.contextmanager

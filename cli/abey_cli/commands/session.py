@@ -6,10 +6,12 @@ from abey.shared.kinds import EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
 from abey_cli.detaching import detachable
-from abey_cli.failures import usage
+from abey_cli.failures import Failure, usage
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
-from abey_cli.render import pending_lines, session_line, session_lines
+from abey_cli.render import diagnostic_line, pending_lines, session_line, session_lines
 from abey_cli.showing import naming_the_session, show_state, step_code
+
+WARNING = 2
 
 
 def start(context: Context) -> int:
@@ -27,7 +29,22 @@ def start_session(context: Context, session_id: str | None, run: str, *, prompte
         raise usage("say what to do: -p TEXT, another prompt option, or text on stdin")
     agent = lookup.agent(context)
     title = context.options.title
+    _warn_of(context, agent)
     return context.request("agents/start", **agent, **prompt, cwd=folder, sessionId=session_id, title=title, run=run)
+
+
+def _warn_of(context: Context, agent: dict[str, str]) -> None:
+    """What the daemon has to say of an agent file that it will take: a rule with a typo would let everything run."""
+    path = agent.get("agentFile")
+    if path is None or context.console.quiet:
+        return
+    try:
+        found = context.request("agents/validate", uri=path)["diagnostics"]
+    except Failure:
+        return  # the start will say why the file cannot be read
+    for diagnostic in found:
+        if diagnostic["severity"] == WARNING:
+            context.console.note(diagnostic_line(path, diagnostic))
 
 
 def step(context: Context) -> int:

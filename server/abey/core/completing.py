@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+from abey.core.agent import Tool
 from abey.core.calls import base_disposition
 from abey.core.dispatch import argument_fault, renewed, start_call
 from abey.core.effects import Abort, AnswerTool, Refuse
@@ -94,11 +95,10 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
     tool = draft.context.agent.tools.get(call.tool)
     if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
         return _mismatch(draft.write(renewed(call, tool)), call)
-    fault = argument_fault(draft.context, tool, call.effective_arguments) if tool is not None else None
-    if fault is not None and (not isinstance(event.outcome, Approve) or event.outcome.arguments is None):
-        raise InvalidArguments(f"the arguments of {call.tool} do not fit its schema any more: {fault}", errors=[fault])
     arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
-    edited = None if arguments is None else _edited(draft, call, arguments)
+    edited = None if arguments is None else json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    if tool is not None:
+        _allow(draft, call, tool, edited)
     draft = draft.write(_resolution(call, event, edited))
     if _holds(draft):
         return draft
@@ -111,22 +111,21 @@ def _mismatch(draft: Draft, call: Call) -> Draft:
     return draft.do(Refuse(ArgumentsMismatch(message, argumentsHash=fresh)))
 
 
-def _edited(draft: Draft, call: Call, arguments: dict[str, object]) -> str:
-    """The text of edited arguments, once the schema and both policies let them pass."""
-    text = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    context = draft.context
-    tool = context.agent.tools.get(call.tool)
-    if tool is None:
-        return text
+def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
+    """Raises where what would run does not fit the schema, or a policy has come to forbid it.
+
+    What was shown was judged by the stored policy; an edit is judged by it now, and both by the current one.
+    """
+    context, text = draft.context, call.effective_arguments if edited is None else edited
+    what = "the arguments" if edited is None else "the edited arguments"
     fault = argument_fault(context, tool, text)
     if fault is not None:
-        raise InvalidArguments(f"the edited arguments of {call.tool} do not fit its schema: {fault}", errors=[fault])
-    stored = context.decided_by(call.verdict.config_hash) if call.verdict else None
+        raise InvalidArguments(f"{what} of {call.tool} do not fit its schema: {fault}", errors=[fault])
+    stored = context.decided_by(call.verdict.config_hash) if call.verdict and edited is not None else None
     for agent in (context.agent, stored):
         disposition = judge(agent, tool, parse_arguments(text)).disposition if agent else None
         if isinstance(base_disposition(disposition) if disposition else None, Deny | RunIsolated):
-            raise PermissionDenied(f"the policy does not let {call.tool} run with these arguments")
-    return text
+            raise PermissionDenied(f"the policy does not let {call.tool} run with {what}")
 
 
 def _answer_question(draft: Draft, call: Call, event: Complete) -> Draft:

@@ -64,9 +64,10 @@ def renewed(call: Call, tool: Tool) -> j.CallDecided:
         raise ValueError(f"call {call.call_id} has no verdict yet")
     waits = waits_for_somebody(call.verdict)
     disposition = call.verdict.disposition if waits else Defer(reason=CHANGED_REASON)
+    reasons = [call.verdict.reason] if waits and call.verdict.reason not in (None, CHANGED_REASON) else []
     changes = {
         "disposition": disposition,
-        "reason": call.verdict.reason if waits else CHANGED_REASON,
+        "reason": "; ".join(reason for reason in (*reasons, CHANGED_REASON) if reason),
         "tool_hash": tool.hash,
         "runnable": call.verdict.runnable and tool.runnable,
     }

@@ -15,6 +15,10 @@ from abey.protocol import journal as j
 from abey.protocol.session import Driver
 
 
+MOST_CONSEQUENCES = 10_000
+"""Far more than a batch of calls and a queue of inputs can have: a law against going round for ever."""
+
+
 def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
     """The next generation starts; the request that asked for it waits for it."""
     generation = draft.work.generation + 1
@@ -41,11 +45,12 @@ def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft
 
 def settle(draft: Draft) -> Draft:
     """Whatever follows from what has just happened, until a model, a tool or somebody outside must act."""
-    while True:
+    for _ in range(MOST_CONSEQUENCES):
         after = _settle_once(draft)
         if after is draft:
             return draft
         draft = after
+    raise RuntimeError(f"session {draft.session.id} does not come to rest at revision {draft.session.revision}")
 
 
 def close_leftovers(draft: Draft) -> Draft:

@@ -111,7 +111,8 @@ def resolution_view(call: Call) -> Resolution:
     resolved, at = call.resolution, call.resolved_at
     if resolved is not None and at is not None:
         kind, by, message = resolved.outcome.kind, resolved.by, getattr(resolved.outcome, "message", None)
-        text = f"{_PAST.get(kind, kind)} by {by} at {at}" + (f": {message}" if message else "")
+        how = _PAST.get(kind, kind) + (" with edited arguments" if resolved.arguments is not None else "")
+        text = f"{how} by {by} at {at}" + (f": {message}" if message else "")
         return Resolution(kind=kind, by=by, client=resolved.client, at=at, message=message, text=text)
     at = call.ended_at or call.decided_at or ""
     outcome = call.state if call.state in ("expired", "cancelled") else "finished"

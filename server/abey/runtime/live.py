@@ -43,8 +43,7 @@ class Live:
     runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
     calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
-    grace: asyncio.Task[None] | None = None
-    alarm: asyncio.Task[None] | None = None
+    timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

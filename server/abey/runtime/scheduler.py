@@ -85,9 +85,8 @@ class Scheduler:
         """Ends all work in flight without recording an end: what had started may have run."""
         await self._workers.close()
         for live in self._sessions.loaded:
-            for task in (live.grace, live.alarm):
-                if task is not None:
-                    task.cancel()
+            for timer in live.timers.values():
+                timer.cancel()
             async with live.lock:
                 live.journal.close()
 
@@ -233,15 +232,15 @@ class Scheduler:
             seconds = (millis_of(min(deadlines)) - millis_of(self._ports.clock.now())) / 1000
             self._wake(live, max(seconds, 0.0), TimePassed(), "alarm")
 
-    def _wake(self, live: Live, seconds: float, event: Event, slot: str) -> None:
-        """Says `event` after so many seconds; a later call for the same slot replaces it."""
+    def _wake(self, live: Live, seconds: float, event: Event, purpose: str) -> None:
+        """Says `event` after so many seconds; a later call for the same purpose replaces it."""
 
         async def wait() -> None:
             await self._ports.clock.sleep(seconds)
             with suppress(AbeyError):
                 await self.submit(live, event)
 
-        old: asyncio.Task[None] | None = getattr(live, slot)
+        old = live.timers.get(purpose)
         if old is not None and old is not asyncio.current_task():
             old.cancel()
-        setattr(live, slot, asyncio.create_task(wait()))
+        live.timers[purpose] = asyncio.create_task(wait())
