@@ -1,4 +1,4 @@
-"""Ctrl-C while a session runs: the first one detaches, a second one cancels the turn (cli.md)."""
+"""Ctrl-C while a session runs: the first one detaches, a second one cancels the turn (command-line.md)."""
 
 import time
 from collections.abc import Iterator

@@ -6,7 +6,7 @@ from abey.shared.kinds import CODES, exit_code
 
 
 class Failure(Exception):
-    """An error for people (`message`) and for programs (`wire`); `code` 0 is the command line's own (cli.md)."""
+    """An error for people (`message`) and programs (`wire`); `code` 0 is the command line's own (command-line.md)."""
 
     def __init__(self, message: str, code: int = 0, data: Any = None) -> None:
         super().__init__(message)

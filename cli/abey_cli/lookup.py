@@ -68,7 +68,7 @@ def recorded_call(context: Context, session_id: str, token: str) -> Any:
 
 
 def agent(context: Context) -> dict[str, str]:
-    """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder name (cli.md, AGENT)."""
+    """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder name (command-line.md)."""
     options = context.options
     if options.agent is not None and options.agent_file is not None:
         raise usage("say --agent or --agent-file, not both")

@@ -30,7 +30,7 @@ TRIES = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code (cli.md) of one command line."""
+    """The exit code (command-line.md, Exit codes) of one command line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     console = Console(sys.stdin, sys.stdout or _nowhere(), sys.stderr or _nowhere(), os.environ)
     console.json = wants_json(arguments)

@@ -1,4 +1,4 @@
-"""The prompt options: text, files, commands and media, in the order given (cli.md)."""
+"""The prompt options: text, files, commands and media, in the order given (command-line.md)."""
 
 import os
 import subprocess

@@ -315,7 +315,7 @@ class Paused(TypedDict):
 
 
 class Pending(TypedDict):
-    """A call that waits for somebody (protocol.md, Requests)."""
+    """A call that waits for somebody (protocol.md, Pending)."""
 
     token: str
     sessionId: str

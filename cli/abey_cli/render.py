@@ -1,4 +1,4 @@
-"""Sessions and calls as lines of text for people; what others wrote is escaped (security.md 3)."""
+"""Sessions and calls as lines of text for people; what others wrote is escaped (security.md, Prompt text)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def last_batch(items: Sequence[Item]) -> list[ItemCall]:
 
 
 def state_lines(session: Session, batch: Sequence[ItemCall], shorten: Shorten) -> list[str]:
-    """The state block (cli.md): without the final text, which `Session.output` holds."""
+    """The state block (command-line.md, A session): without the final text, which `Session.output` holds."""
     return [*_state(session, batch, shorten), *_remarks(session)]
 
 

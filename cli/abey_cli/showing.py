@@ -63,7 +63,7 @@ def run_code(outcome: str, session: Session) -> int:
 
 @contextmanager
 def naming_the_session(context: Context) -> Iterator[None]:
-    """A model call that failed leaves a session behind: its id is still printed (cli.md)."""
+    """A model call that failed leaves a session behind: its id is still printed (command-line.md)."""
     try:
         yield
     except Failure as failure:

@@ -242,7 +242,8 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "warning",
         "broken-schema",
         {"type": "object", "properties": {"c": {"type": "strng"}}},
-        "the tool's schema is broken at /properties/c/type: 'strng' is not valid under any of the given schemas",
+        "the tool's schema is broken at /properties/c/type: "
+        "\"strng\" is not valid under any of the schemas listed in the 'anyOf' keyword",
     ),
     (
         agent(tools=[{**SHELL, "argv": ["x", "{y}"], "parameters": {"properties": {"z": {}}}}]),

@@ -1,4 +1,4 @@
-"""Approvals: bound to what was shown, with edited arguments or without (machine.md, Completing; security.md, 2)."""
+"""Approvals: bound to what was shown, edited or not (machine.md, Completing; security.md, Approval)."""
 
 import pytest
 from support.stories import Came, came, complete, completion, crashed, dispatched, find, proposed, refused, states

@@ -1,4 +1,4 @@
-"""What the tool phase does with each disposition (machine.md, the table of dispositions)."""
+"""What the tool phase does with each disposition (machine.md, Dispositions)."""
 
 import pytest
 from support.stories import Came, batch, came, complete, dispatched, find, states

@@ -1,4 +1,4 @@
-"""Items, resolutions and summaries as clients see them (protocol.md, Requests, Notifications)."""
+"""Items, resolutions and summaries as clients see them (protocol.md, Item; protocol.md, Notifications)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The durable events of a journal: which, in which order, and that they follow from it alone (protocol.md)."""
+"""The durable events of a journal: which, in which order, and that they follow from it alone (protocol.md, Events)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""An agent that changes while its calls wait (machine.md, Calls; security.md, 4)."""
+"""An agent that changes while its calls wait (machine.md, Dispositions; security.md, Policy)."""
 
 from support.stories import Came, asked, batch, came, complete, dispatched, find, proposed, states
 from support.world import TOOLS, World, agent, tool

@@ -1,4 +1,4 @@
-"""How far a run goes, how it ends, and what follows it (machine.md, State, Inputs while busy)."""
+"""How far a run goes, how it ends, and what follows it (machine.md, Steps and runs; machine.md, Pause)."""
 
 import pytest
 from support.stories import Came, asked, batch, came, complete, dispatched

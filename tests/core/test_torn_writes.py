@@ -1,4 +1,4 @@
-"""What a torn write leaves, and records that cannot follow (machine.md, After a crash; journal.md, R1)."""
+"""What a torn write leaves, and records that cannot follow (machine.md, After a crash; journal.md, Recovery)."""
 
 from dataclasses import replace
 

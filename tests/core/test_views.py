@@ -1,4 +1,4 @@
-"""Sessions, pending calls and items as clients see them (protocol.md, Requests)."""
+"""Sessions, pending calls and items as clients see them (protocol.md, Shapes)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Hostile text is spelled out (security.md 3)."""
+"""Hostile text is spelled out (security.md, Prompt text)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Opening what a crash, a person or another program left (journal.md, Recovery R1 to R4, R7)."""
+"""Opening what a crash, a person or another program left (journal.md, Recovery)."""
 
 import errno
 import os

@@ -1,11 +1,9 @@
 """The process helper: whatever a program starts, and however it or the daemon ends, nothing of it is left."""
 
 import asyncio
-import itertools
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,23 +26,6 @@ CHILDREN = {
     "stopped": "sh -c 'kill -STOP $$' MARK &",
     "forking": "(while :; do setsid sleep MARK & sleep 0.01; done) &",
 }
-MARKS = itertools.count(98_200)
-
-
-@pytest.fixture
-async def helper() -> AsyncIterator[ProcessHelper]:
-    helper = ProcessHelper()
-    yield helper
-    await helper.close()
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """A number of seconds that no other program sleeps; what a failed test leaves is killed."""
-    mark = f"{next(MARKS)}.{os.getpid()}"
-    yield mark
-    for pid in alive(mark):
-        os.kill(pid, signal.SIGKILL)
 
 
 def script(kind: str, mark: str) -> str:
@@ -65,7 +46,7 @@ async def test_nothing_is_left_after_its_exit(helper: ProcessHelper, tmp_path: P
 async def test_nothing_is_left_after_its_time(helper: ProcessHelper, tmp_path: Path, mark: str, kind: str) -> None:
     clock = ManualClock()
     running = asyncio.ensure_future(run_shell(CommandRunner(helper, clock, {}), script(kind, mark), tmp_path))
-    await until(lambda: alive(mark) != [])
+    await until(lambda: alive(mark) != [] and clock.slept != [])
     clock.advance(120)
     assert (await running, alive(mark)) == (ToolOutcome("[timed out after 120 seconds]", "tool/timeout"), [])
 
@@ -104,27 +85,6 @@ asyncio.run(run_shell(runner, {script(kind, mark)!r}, pathlib.Path({str(tmp_path
     await until(lambda: alive(mark) == [])
 
 
-async def test_nothing_is_left_after_the_program_killed_its_own_supervisor(
-    helper: ProcessHelper, tmp_path: Path, mark: str
-) -> None:
-    runner = CommandRunner(helper, ManualClock(), {})
-    outcome = await run_shell(runner, f"setsid sleep {mark} & kill -9 $PPID; sleep {mark}", tmp_path)
-    assert (outcome, alive(mark)) == (
-        ToolOutcome("its supervisor was killed; all that was left of the program was ended", "tool/failed"),
-        [],
-    )
-
-
-async def test_a_killed_helper_is_replaced_and_its_programs_end_as_they_would(
-    helper: ProcessHelper, tmp_path: Path, mark: str
-) -> None:
-    runner = CommandRunner(helper, ManualClock(), {})
-    kill_the_helper = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"
-    first = await run_shell(runner, f"setsid sleep {mark} & {kill_the_helper}; echo on", tmp_path)
-    second = await run_shell(runner, "echo again", tmp_path)
-    assert (first, second, alive(mark)) == (ToolOutcome("on\n"), ToolOutcome("again\n"), [])
-
-
 async def test_a_call_that_is_cancelled_while_it_starts_leaves_nothing(
     helper: ProcessHelper, tmp_path: Path, mark: str
 ) -> None:
@@ -142,7 +102,7 @@ async def test_a_call_that_is_cancelled_while_it_starts_leaves_nothing(
 @pytest.mark.parametrize("program", ["raise SystemExit", "import os, sys; os.close(int(sys.argv[1]))"])
 async def test_where_no_helper_can_be_started_programs_run_in_groups(tmp_path: Path, program: str) -> None:
     (tmp_path / "helper.py").write_text(program)
-    helper = ProcessHelper(tmp_path / "helper.py")
+    helper = ProcessHelper((str(tmp_path / "helper.py"),))
     runner = CommandRunner(helper, ManualClock(), {})
     outcomes = [await run_shell(runner, "echo on", tmp_path) for _ in range(2)]
     assert (outcomes, helper.leaves_nothing) == ([ToolOutcome("on\n")] * 2, False)

@@ -126,7 +126,7 @@ def _given_outcome(context: Context) -> dict[str, Any]:
 
 
 def _content(text: str) -> Any:
-    """The text as it is, unless it is a JSON object with a known `type` (cli.md)."""
+    """The text as it is, unless it is a JSON object with a known `type` (command-line.md)."""
     if not text.lstrip().startswith("{"):
         return text
     try:

@@ -65,6 +65,8 @@ AGENT = {
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+FAREWELL = "\nNothing of this is left. Next: an agent file of your own; docs/agent-file.md says what stands in one."
+
 
 def demo(context: Context) -> int:
     """Exit 3 where nobody can be asked and --yes is not given: the call then waits, as it would for days."""
@@ -128,7 +130,7 @@ def _say(stage: Context, words: list[str]) -> None:
 
 def _finish(context: Context, stage: Context, session_id: str) -> None:
     result = stage.request("agents/get", sessionId=session_id)
-    context.answer(result, lambda: context.console.note("\nNothing of this is left. Next: an agent file of your own; docs/agent-file.md says what stands in one."))
+    context.answer(result, lambda: context.console.note(FAREWELL))
 
 
 @contextlib.contextmanager

@@ -311,7 +311,7 @@ export interface Paused {
   readonly at: string;
 }
 
-/** A call that waits for somebody (protocol.md, Requests). */
+/** A call that waits for somebody (protocol.md, Pending). */
 export interface Pending {
   readonly token: string;
   readonly sessionId: string;

@@ -11,7 +11,7 @@ from abey.protocol.policy import Policy
 class Tool:
     """A tool under the name the model sees.
 
-    `definition` is the resolved definition and `hash` its toolHash (protocol.md, rule 9); `runnable` is false for
+    `definition` is the resolved definition and `hash` its toolHash (security.md, Approval); `runnable` is false for
     what only others can run; `command` names the parameter of a shell-like tool that holds the command.
     """
 

@@ -51,7 +51,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a model. `tries` is how many tries the session made before this one (agent-file.md, scripted)."""
+    """One question to a model. `tries` is how many tries the session made before this one (agent-file.md)."""
 
     system_prompt: str
     messages: tuple[Message, ...]

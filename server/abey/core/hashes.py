@@ -1,4 +1,4 @@
-"""What an approval is bound to (security.md, 2)."""
+"""What an approval is bound to (security.md, Approval)."""
 
 import json
 from math import isinf

@@ -1,4 +1,4 @@
-"""Identifiers, made from a time and a piece of chance that the caller brings (protocol.md, rule 9)."""
+"""Identifiers, made from a time and a piece of chance that the caller brings (protocol.md, Rules)."""
 
 import hashlib
 

@@ -55,7 +55,7 @@ def judge(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
     base = base_disposition(judgement.disposition)
     if tool.runnable or isinstance(base, Deny | Defer):
         return judgement
-    # Whatever the policy says, nobody here can run it (agent-file.md, `external`).
+    # Whatever the policy says, nobody here can run it (agent-file.md, Tools).
     link = Link("tool", None, True, EXTERNAL_REASON)
     return Judgement(Defer(reason=EXTERNAL_REASON), judgement.rule, (*judgement.chain, link))
 
@@ -88,7 +88,7 @@ def strictness(disposition: AnyDisposition) -> int:
 
 def _first_match(rule: PolicyRule, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
     if _loosens(rule) and tool.command is not None and f"/{tool.command}" in (rule.match or {}):
-        # A text match cannot tell one plain command from two; doubt defers (security.md, 4).
+        # A text match cannot tell one plain command from two; doubt defers (security.md, Policy).
         doubt = Defer(reason="a rule that matches a shell command cannot vouch for it")
         return Judgement(doubt, rule, chain)
     return Judgement(rule.disposition, rule, chain)
@@ -105,7 +105,7 @@ def _default(policy: Policy, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
 
 
 def _ask(rule: PolicyRule, tool: Tool, arguments: Json) -> Link:
-    if not _fits(rule.tool, tool.name):
+    if not fits(rule.tool, tool.name):
         return Link("agent", rule, False, f"the tool is not {rule.tool}")
     for pointer, wanted in (rule.match or {}).items():
         value = _at(arguments, pointer)
@@ -130,7 +130,7 @@ def _matches(value: Any, wanted: Json, *, parts: bool) -> bool:
         return any(_matches(value, one, parts=parts) for one in wanted)
     candidates = [value, *_segments(value)] if parts else [value]
     if isinstance(wanted, dict) and set(wanted) == {"glob"}:
-        return any(isinstance(text, str) and _fits(str(wanted["glob"]), text) for text in candidates)
+        return any(isinstance(text, str) and fits(str(wanted["glob"]), text) for text in candidates)
     return any(_same(one, wanted) for one in candidates)
 
 
@@ -150,8 +150,8 @@ def _segments(value: Any) -> Iterator[str]:
         yield from (part.strip() for part in re.split(r"[;|&\n(){}`<>$]+", value) if part.strip())
 
 
-def _fits(glob: str, text: str) -> bool:
-    """Whether `*` of the glob stands for what is between its parts. In linear time: a model chooses the text."""
+def fits(glob: str, text: str) -> bool:
+    """Whether the text is what the glob says: each `*` stands for any characters, or none. In linear time: a model chooses the text."""
     first, *rest = glob.split("*")
     if not rest:
         return glob == text

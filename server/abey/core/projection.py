@@ -1,4 +1,4 @@
-"""The durable events of a session: a pure function of its journal, numbered without a gap (protocol.md)."""
+"""The durable events of a session: a pure function of its journal, numbered without a gap (protocol.md, Events)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

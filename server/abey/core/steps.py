@@ -14,7 +14,6 @@ from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.session import Driver
 
-
 MOST_CONSEQUENCES = 10_000
 """Far more than a batch of calls and a queue of inputs can have: a law against going round for ever."""
 

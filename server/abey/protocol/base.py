@@ -56,13 +56,13 @@ class Wire(BaseModel):
 
 
 class LenientWire(Wire):
-    """A handshake object: members of newer versions are ignored (protocol.md, rule 7)."""
+    """A handshake object: members of newer versions are ignored (protocol.md, Handshake)."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def canonical_json(value: Json) -> bytes:
-    """The one spelling that is hashed (protocol.md, rule 9). Raises ValueError for NaN and Infinity."""
+    """The one spelling that is hashed (protocol.md, Rules). Raises ValueError for NaN and Infinity."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return text.encode("ascii")
 

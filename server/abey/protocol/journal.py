@@ -229,7 +229,7 @@ class Resumed(RecordData):
 
 
 class Repaired(RecordData):
-    """A torn tail was cut off: whatever is unfinished may have run (journal.md, R1)."""
+    """A torn tail was cut off: whatever is unfinished may have run (journal.md, Recovery)."""
 
     type: ClassVar[str] = "repaired"
     offset: Int

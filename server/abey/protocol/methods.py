@@ -1,4 +1,4 @@
-"""Every method, once: its name, what it takes, what it answers (protocol.md, Requests)."""
+"""Every method, once: its name, what it takes, what it answers (protocol.md, Methods)."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar

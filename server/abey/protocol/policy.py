@@ -7,7 +7,6 @@ from pydantic_core import CoreSchema
 
 from abey.protocol.base import Flag, Int, Json, Wire
 
-
 MOST_SECONDS = 100 * 366 * 24 * 3600
 """A hundred years: a later end has no timestamp that everybody can read."""
 

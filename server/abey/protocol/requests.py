@@ -1,4 +1,4 @@
-"""Params and results of the methods that move a session (protocol.md, Requests)."""
+"""Params and results of the methods that move a session (protocol.md, Methods)."""
 
 from typing import Literal, Self
 

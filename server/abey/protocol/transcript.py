@@ -87,7 +87,7 @@ PendingKind = Literal["approval", "external", "question", "uncertain", "running"
 
 
 class Pending(Wire):
-    """A call that waits for somebody (protocol.md, Requests)."""
+    """A call that waits for somebody (protocol.md, Pending)."""
 
     token: str
     session_id: str

@@ -15,7 +15,7 @@ from abey.rpc.messages import encode
 from abey.rpc.peer import Peer
 
 REPLY_BYTES = 4 << 20
-"""No reply is longer: what may grow is paged (protocol.md, rule 8)."""
+"""No reply is longer: what may grow is paged (protocol.md, Rules)."""
 
 Handler = Callable[[Peer, P], Awaitable[R]]
 

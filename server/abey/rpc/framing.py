@@ -1,8 +1,8 @@
 """LSP base framing: bytes in, message bodies out. Stdlib only, no input or output of its own.
 
 A stream is over once a header cannot be followed: where the next message starts is then anybody's guess, and a guess
-is what a web page's POST lives on (security.md, 1). Laws: a body is given out exactly once and in order, at most
-`header_bytes + frame_bytes` are held, and after anything but a Body nothing more comes.
+is what a web page's POST lives on (security.md, Transport). Laws: a body is given out exactly once and in order, at
+most `header_bytes + frame_bytes` are held, and after anything but a Body nothing more comes.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The numbered events of a session: the last ones in memory, the numbers from the journal (protocol.md)."""
+"""The numbered events of a session: the last ones in memory, the numbers from the journal (protocol.md, Events)."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

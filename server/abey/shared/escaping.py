@@ -1,4 +1,4 @@
-"""Makes hostile text harmless on a terminal and in an approval (security.md 3)."""
+"""Makes hostile text harmless on a terminal and in an approval (security.md, Prompt text)."""
 
 import re
 

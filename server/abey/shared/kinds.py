@@ -68,5 +68,5 @@ _EXIT_BY_KIND: dict[str, int] = {
 
 
 def exit_code(kind: str | None) -> int:
-    """The exit code of the CLI for an error of `kind`; a kind not named here is 1 (cli.md)."""
+    """The exit code of the CLI for an error of `kind`; a kind not named here is 1 (command-line.md, Exit codes)."""
     return _EXIT_BY_KIND.get(kind or "", EXIT_ERROR)

@@ -1,4 +1,4 @@
-"""Whose a folder and the other end of a socket are: only the user's own are used (security.md, 1)."""
+"""Whose a folder and the other end of a socket are: only the user's own are used (security.md, Transport)."""
 
 import os
 import socket

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from abey.core.policy import fits
 from abey.protocol.config import (
     AgentConfig,
     AgentTool,
@@ -113,7 +114,7 @@ def _shell_facts(config: AgentConfig, policy: Policy, pointer: str) -> Iterator[
     for tool in config.tools:
         if not isinstance(tool, CommandTool) or command_of(tool) is None:
             continue
-        wide = [at for at, rule in enumerate(policy.rules) if not rule.match and _matches(rule.tool, tool.name)]
+        wide = [at for at, rule in enumerate(policy.rules) if not rule.match and fits(rule.tool, tool.name)]
         disposition = policy.rules[wide[0]].disposition if wide else policy.default
         where = f"rules/{wide[0]}/disposition" if wide else "default"
         if disposition is not None and _runs(disposition):
@@ -143,13 +144,9 @@ def _names(tool: AnyToolKind) -> Iterator[tuple[str, bool]]:
 
 def _may_name(pattern: str, name: str, exact: bool) -> bool:
     if exact:
-        return _matches(pattern, name)
+        return fits(pattern, name)
     head = pattern.partition("*")[0]
     return head.startswith(name) or ("*" in pattern and name.startswith(head))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
 
 
 def _later_facts(config: AgentConfig) -> Iterator[Fact]:

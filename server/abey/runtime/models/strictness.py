@@ -7,7 +7,6 @@ from typing import Any, assert_never
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ModelRequest, ResultMessage, UserMessage
 from abey.protocol.transcript import TextPart
 
-
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 

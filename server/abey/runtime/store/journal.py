@@ -1,4 +1,4 @@
-"""The journal of one session: units go in whole, one after another, or the handle is dead (journal.md)."""
+"""The journal of one session: units go in whole, one after another, or the handle is dead (journal.md, Durability)."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""The state directory: a journal for every session, and the agent configs they used (journal.md)."""
+"""The state directory: a journal for every session, and the agent configs they used (journal.md, Where state lives)."""
 
 import json
 import os

@@ -3,59 +3,70 @@
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from abey.runtime.agents.jsonc import child
 from abey.shared.escaping import cut, escape_line
 
 if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
+    from jsonschema_rs import Validator
 
 _SHOWN = 300
+_NO_REGEX = ' is not a "regex"'
+_TOO_MUCH = "nested too deeply, or a number of too many digits, to be checked"
+_LINEAR = " that is matched in linear time: look-around and back references are not"
 
 
 def check_arguments(schema: Mapping[str, Any], value: Any) -> str | None:
-    """What is wrong with `value`, in a line (`at /path: …`), or None. A broken schema is said to be broken."""
-    broken, validator = _compiled(_text(schema))
+    """What is wrong with `value`, in a line (`at /path: …`), or None. A broken schema is said to be broken.
+
+    Patterns are matched in linear time, so no value keeps this busy for long.
+    """
+    broken, validator = _checked(schema)
     if validator is None:
         return broken
     try:
-        error = next(iter(validator.iter_errors(value)), None)
-    except Exception as fault:  # noqa: BLE001 - a reference that leads nowhere, or in a circle, raises what it likes
-        return _broken(fault)
-    return _line(error.absolute_path, error.message) if error else None
+        error = next(iter(validator.iter_errors(_as_text_allows(value))), None)
+    except (ValueError, RecursionError):
+        return _line((), _TOO_MUCH)
+    return _line(error.instance_path, error.message) if error else None
 
 
 def broken_schema(schema: Mapping[str, Any]) -> str | None:
-    """Why `schema` is no JSON schema, in a line, or None."""
-    return _compiled(_text(schema))[0]
+    """Why `schema` is no JSON schema that can be used, in a line, or None."""
+    return _checked(schema)[0]
+
+
+def _checked(schema: Mapping[str, Any]) -> "tuple[str | None, Validator | None]":
+    try:
+        return _compiled(json.dumps(schema, sort_keys=True))
+    except (ValueError, RecursionError) as fault:
+        return _broken(f": {_short(str(fault))}"), None
 
 
 @lru_cache(maxsize=256)
 def _compiled(text: str) -> "tuple[str | None, Validator | None]":
-    """The validator of a schema, made once; or why there is none. Nothing is ever fetched for a reference."""
-    import referencing
-    from jsonschema import Draft202012Validator, SchemaError
-    from jsonschema.validators import validator_for
+    """The validator of a schema, made once; or why there is none. Raises ValueError for what is no JSON at all."""
+    from jsonschema_rs import RegexOptions, ValidationError, validator_for
 
-    schema = json.loads(text)
     try:
-        kind = validator_for(schema, default=Draft202012Validator)
-        kind.check_schema(schema)
-    except SchemaError as error:
-        return f"the tool's schema is broken {_line(error.absolute_path, error.message)}", None
-    except Exception as fault:  # noqa: BLE001 - a schema that is not even shaped like one raises what it likes
-        return _broken(fault), None
-    registry: referencing.Registry[Any] = referencing.Registry()
-    return None, kind(schema, registry=registry)
+        return None, validator_for(text, retriever=_refused, pattern_options=RegexOptions(), validate_formats=False)
+    except ValidationError as error:
+        unclear = error.message.endswith(_NO_REGEX)
+        return _broken(f" {_line(error.instance_path, error.message + (_LINEAR if unclear else ''))}"), None
 
 
-def _text(schema: Mapping[str, Any]) -> str:
-    return json.dumps(schema, sort_keys=True)
+def _refused(_: str) -> NoReturn:
+    raise LookupError("nothing is fetched for a reference")
 
 
-def _broken(fault: Exception) -> str:
-    return f"the tool's schema is broken: {_short(str(fault) or type(fault).__name__)}"
+def _as_text_allows(value: Any) -> Any:
+    """`value`, with `?` for what no text can hold: half a surrogate pair."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _broken(how: str) -> str:
+    return f"the tool's schema is broken{how}"
 
 
 def _line(path: Iterable[str | int], message: str) -> str:

@@ -4,21 +4,19 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
 from abey.runtime.ports import Clock, ToolCall
+from abey.runtime.tools.descriptors import Inlet, completed
 from abey.runtime.tools.environment import tool_environment
 from abey.runtime.tools.output import Output
 from abey.runtime.tools.placeholders import BadArgument, fill
 from abey.runtime.tools.processes import CannotStart, Ended, Launcher, Program, Running
 
-_CHUNK = 64 * 1024
 _LAST_CHUNKS = 32
 """What a pipe may still hold after its writers are gone, and more."""
-_KILL_SECONDS = 5.0
-"""How long a killed tree may take to be gone; only what cannot be killed, or stops its supervisor, takes longer."""
 
 
 class CommandRunner:
@@ -54,18 +52,15 @@ class CommandRunner:
     async def _run(self, program: Program, seconds: float, output: Output) -> Ended | None:
         """How the program ended, None if its time was over. In any case nothing of it is left."""
         reading, writing = os.pipe()
-        try:
-            running = await self._launcher.launch(program, writing)
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
         with _collecting(reading, output):
+            try:
+                running = await self._launcher.launch(program, writing)
+            finally:
+                os.close(writing)
             try:
                 return await self._watched(running, seconds)
             finally:
-                running.close()
+                await completed(asyncio.ensure_future(running.end()))
 
     async def _watched(self, running: Running, seconds: float) -> Ended | None:
         end = asyncio.ensure_future(running.ended())
@@ -74,38 +69,21 @@ class CommandRunner:
             await asyncio.wait({end, timer}, return_when=asyncio.FIRST_COMPLETED)
             return end.result() if end.done() else None
         finally:
-            timer.cancel()
-            running.kill()
-            await asyncio.wait({end}, timeout=_KILL_SECONDS)
             end.cancel()
-            await asyncio.gather(end, return_exceptions=True)
+            timer.cancel()
+            await completed(asyncio.gather(end, timer, return_exceptions=True))
 
 
 @contextmanager
 def _collecting(reading: int, output: Output) -> Iterator[None]:
     """Reads the pipe into `output` as it fills, and to its end when the body is done, whoever still holds it."""
-    loop = asyncio.get_running_loop()
-    os.set_blocking(reading, False)
-
-    def read() -> bool:
+    with closing(Inlet(reading, output.add)) as inlet:
         try:
-            data = os.read(reading, _CHUNK)
-        except BlockingIOError:
-            return False
-        output.add(data)
-        if not data:
-            loop.remove_reader(reading)
-        return bool(data)
-
-    loop.add_reader(reading, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(reading)
-        for _ in range(_LAST_CHUNKS):
-            if not read():
-                break
-        os.close(reading)
+            yield
+        finally:
+            for _ in range(_LAST_CHUNKS):
+                if not inlet.read():
+                    break
 
 
 def _with_line(output: Output, line: str) -> str:

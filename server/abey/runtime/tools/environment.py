@@ -1,4 +1,4 @@
-"""The environment of a tool: what is on the list, and what its file names (security.md 6)."""
+"""The environment of a tool: what is on the list, and what its file names (security.md, Secrets)."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,163 +1,98 @@
 """The daemon's side of the process helper: one helper, started with the first program."""
 
 import asyncio
-import json
 import os
-import socket
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.groups import GroupLauncher
-from abey.runtime.tools.processes import CannotStart, Ended, Program, Running, close_all, readable, writable
+from abey.runtime.tools.orphans import Orphans
+from abey.runtime.tools.processes import CannotStart, Program, Running
+from abey.runtime.tools.running_helper import RunningHelper
+from abey.runtime.tools.supervised import HelperLost
 
-_HELPER = Path(__file__).with_name("helper_process.py")
-_KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH")
+_MAIN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from abey.runtime.tools import helper_process as p; p.main()"
+_COMMAND = ("-c", _MAIN, str(Path(__file__).parents[3]))
+_TRIES = 3
 
 
 class ProcessHelper:
     """A Launcher whose programs leave nothing behind, whatever they do and however they or the daemon end.
 
+    That holds too for a program that stops or kills its supervisor, or the helper, or both at once: what it left comes
+    to this process and is killed when its call ends. A program that runs as the same user can do more, like killing the
+    daemon and the helper at once, or starting processes faster than they are killed: what can be done is then done in a
+    bounded number of sweeps, and no call waits more than a few seconds for it, nor does `close`.
+
     Without the Linux features it needs it starts programs in process groups, and `leaves_nothing` is False.
+    `command` are the arguments with which Python runs the helper. It may take `answer_seconds` to start, or to start a
+    supervisor.
     """
 
-    def __init__(self, program: Path = _HELPER) -> None:
-        self._program = program
+    def __init__(self, command: tuple[str, ...] = _COMMAND, answer_seconds: float = 10.0) -> None:
+        self._command = command
+        self._answer_seconds = answer_seconds
         self._starting = asyncio.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: socket.socket | None = None
+        self._helper: RunningHelper | None = None
+        self._orphans = Orphans()
         self._groups = GroupLauncher()
+        self._works = False
+        self._is_closed = False
+        self._has_lost_one = False
         self.leaves_nothing = sys.platform == "linux" and os.path.isdir("/proc/self")
 
     async def launch(self, program: Program, out: int) -> Running:
-        while self.leaves_nothing:
-            connection = await self._connected()
-            if connection is None:
-                break
+        for _ in range(_TRIES):
             try:
-                return await _launched(connection, program, out)
-            except (BrokenPipeError, ConnectionResetError):
-                await self._forget(connection)  # the helper was killed before it got this: start another
-        return await self._groups.launch(program, out)
+                helper = await self._running()
+                if helper is None:
+                    return await self._groups.launch(program, out)
+                return await helper.start(program, out, self._orphans)
+            except HelperLost:
+                await self._forget_lost()
+        raise CannotStart("the process helper was killed again and again")
 
     async def close(self) -> None:
-        """Ends the helper. Programs that run go on being supervised."""
+        """Ends the helper, and with it whatever still runs. Nothing is started any more."""
         async with self._starting:
-            await self._end()
+            self._is_closed = True
+            await completed(asyncio.ensure_future(self._close()))
 
-    async def _forget(self, connection: socket.socket) -> None:
+    async def _close(self) -> None:
+        await self._end_helper()
+        if self._has_lost_one:
+            self._orphans.forget_all()
+            await self._orphans.end()
+        self._orphans.expect_no_more()
+
+    async def _running(self) -> RunningHelper | None:
+        """The helper, started if there is none; None where there can be none. Raises HelperLost, CannotStart."""
         async with self._starting:
-            if self._connection is connection:
-                await self._end()
+            if self._is_closed:
+                raise CannotStart("the process helper is closed")
+            if not self.leaves_nothing:
+                return None
+            if self._helper is None:
+                self._orphans.expect()
+                self._helper = RunningHelper(self._command, self._answer_seconds)
+            if await self._helper.is_ready():
+                self._works = True
+            elif self._works:
+                raise HelperLost
+            else:
+                self.leaves_nothing = False
+                await completed(asyncio.ensure_future(self._close()))
+            return self._helper
 
-    async def _connected(self) -> socket.socket | None:
+    async def _forget_lost(self) -> None:
         async with self._starting:
-            if self._connection is None:
-                self._process, self._connection = _started(self._program)
-                if not await _is_ready(self._connection):
-                    self.leaves_nothing = False
-                    await self._end()
-            return self._connection
+            if self._helper is not None and self._helper.is_lost:
+                await completed(asyncio.ensure_future(self._end_helper()))
 
-    async def _end(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._process is not None:
-            await asyncio.to_thread(self._process.wait)
-            self._process = None
-
-
-async def _is_ready(connection: socket.socket) -> bool:
-    try:
-        return await asyncio.get_running_loop().sock_recv(connection, 16) != b""
-    except ConnectionResetError:
-        return False
-
-
-def _started(program: Path) -> tuple["subprocess.Popen[bytes]", socket.socket]:
-    """A new helper and our end of its socket. Its environment holds no secret: tools can read it."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.setblocking(False)
-    number = theirs.fileno()
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", str(program), str(number)],
-            pass_fds=(number,),
-            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    return process, ours
-
-
-async def _launched(connection: socket.socket, program: Program, out: int) -> Running:
-    life, life_end = os.pipe()
-    status, status_end = os.pipe()
-    text = _written(program)
-    try:
-        await _send(connection, [text, out, life, status_end])
-    except BaseException:
-        close_all(life_end, status)
-        raise
-    finally:
-        close_all(text, life, status_end)
-    return _Supervised(life_end, status)
-
-
-def _written(program: Program) -> int:
-    """An open file that holds the JSON of `program`: an argv may be larger than a datagram."""
-    content = json.dumps({"argv": program.argv, "cwd": program.cwd, "env": program.env}).encode("ascii")
-    descriptor = os.memfd_create("abey-program")
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(content)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
-
-
-async def _send(connection: socket.socket, descriptors: list[int]) -> None:
-    while True:
-        try:
-            socket.send_fds(connection, [b"start"], descriptors)
-            return
-        except BlockingIOError:
-            await writable(connection.fileno())
-
-
-class _Supervised:
-    """A program under a supervisor: ending `life` kills it, `status` tells how it ended."""
-
-    def __init__(self, life: int, status: int) -> None:
-        self._life: int | None = life
-        self._status: int | None = status
-        self._told = b""
-
-    async def ended(self) -> Ended:
-        while self._status is not None and not self._told.endswith(b"\n"):
-            await readable(self._status)
-            data = os.read(self._status, 8192)
-            if not data:
-                raise CannotStart("the process helper was killed; the program may have run")
-            self._told += data
-        return _ended(json.loads(self._told))
-
-    def kill(self) -> None:
-        if self._life is not None:
-            os.close(self._life)
-            self._life = None
-
-    def close(self) -> None:
-        self.kill()
-        if self._status is not None:
-            os.close(self._status)
-            self._status = None
-
-
-def _ended(told: dict[str, Any]) -> Ended:
-    if "fault" in told:
-        raise CannotStart(told["fault"])
-    return Ended(exit_code=told.get("exit"), signal=9 if told.get("killed") else told.get("signal"))
+    async def _end_helper(self) -> None:
+        if self._helper is not None:
+            helper, self._helper = self._helper, None
+            if not await helper.end():
+                self._has_lost_one = True
+                await self._orphans.end()

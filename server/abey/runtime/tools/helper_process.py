@@ -1,14 +1,14 @@
-"""The process helper: starts programs and leaves nothing of their trees behind (security.md 7). Linux, stdlib only.
+"""The process helper: starts programs, leaves nothing of their trees (security.md, Processes). Linux, stdlib only.
 
-Run by its path, with the number of a connected SOCK_SEQPACKET socket; it says `ready` and ends when the socket does. A
-datagram is one program to start, with four descriptors: a file with its JSON ({argv, cwd, env}), where its output goes,
-a pipe whose end means *kill it*, and a pipe for the one line of JSON that tells how it ended: {exit}, {signal},
-{killed} or {fault}. Every program has a supervisor of its own, forked here: a subreaper that ends every descendant
-before it tells. The helper is one too, for the trees of supervisors that somebody killed.
+Run with the number of a connected SOCK_SEQPACKET socket; it says `ready`, and when the socket ends it kills whatever
+still runs and ends. A datagram is one program to start, with four descriptors: a file with its JSON ({argv, cwd, env}),
+where its output goes, a pipe whose end means *kill it*, and a pipe for lines of JSON: {supervisor}, its pid, once there
+is one, then how the program ended: {exit}, {signal}, {killed} or {fault}. Every program has a supervisor of its own,
+forked here: a subreaper that ends every descendant before it tells. The helper is one too, for the trees of supervisors
+that somebody killed; those that somebody stopped it continues.
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import select
@@ -17,7 +17,8 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-_SET_CHILD_SUBREAPER = 36
+from abey.runtime.tools.trees import become_subreaper, children_of, kill_trees
+
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _RESTORED = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
 _PATIENT_SWEEPS = 100
@@ -32,7 +33,7 @@ def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    _become_subreaper()
+    _have_orphans()
     children = _watch_children()
     connection.send(b"ready")
     tellers: Tellers = {}
@@ -43,7 +44,7 @@ def main() -> None:
         if connection.fileno() in ready:
             message, descriptors, _, _ = socket.recv_fds(connection, 16, 4)
             if not message:
-                return
+                return _end_all()
             _start(connection, children, descriptors, tellers)
 
 
@@ -71,7 +72,7 @@ def _bury(tellers: Tellers) -> None:
     lost: list[int] = []
     for _ in range(_PATIENT_SWEEPS):
         lost += _reap_supervisors(tellers)
-        if not lost or not _kill([pid for pid in _children_of(os.getpid()) if pid not in tellers]):
+        if not lost or not kill_trees(pid for pid in children_of(os.getpid()) if pid not in tellers):
             break
         select.select([], [], [], _PAUSE_SECONDS)
     for status in lost:
@@ -80,10 +81,14 @@ def _bury(tellers: Tellers) -> None:
 
 
 def _reap_supervisors(tellers: Tellers) -> list[int]:
-    """The pipes of supervisors that ended without having told."""
+    """The pipes of supervisors that ended without having told; what stopped goes on."""
     lost = []
-    while (ended := _reap()) is not None:
+    while (ended := _reap(os.WUNTRACED)) is not None:
         pid, how = ended
+        if os.WIFSTOPPED(how):
+            if pid in tellers:
+                os.kill(pid, signal.SIGCONT)
+            continue
         status = tellers.pop(pid, None)
         if status is not None and how != 0:
             lost.append(status)
@@ -92,11 +97,22 @@ def _reap_supervisors(tellers: Tellers) -> list[int]:
     return lost
 
 
+def _end_all() -> None:
+    """Kills what still runs, in a bounded number of sweeps: nobody waits for it any more."""
+    for _ in range(_PATIENT_SWEEPS):
+        while _reap() is not None:
+            continue
+        if not kill_trees(children_of(os.getpid())):
+            return
+        select.select([], [], [], _PAUSE_SECONDS)
+
+
 def _supervise(program: int, out: int, life: int, status: int) -> NoReturn:
     """Runs one program to its end, or until `life` ends; exits with 0 when it has told."""
     os.setsid()
-    _become_subreaper()
+    _have_orphans()
     children = _watch_children()
+    _tell(status, {"supervisor": os.getpid()})
     with open(program, encoding="ascii") as file:
         told = _run(json.load(file), out, life, children)
     sweeps = 0
@@ -164,50 +180,14 @@ def _left_behind() -> bool:
             pass
     except ChildProcessError:
         return False
-    _kill(_descendants_of(os.getpid()))
+    kill_trees(children_of(os.getpid()))
     return True
 
 
-def _kill(pids: list[int]) -> bool:
-    """Kills them and their descendants, all stopped first, so that none forks meanwhile; False if there is none."""
-    tree = [*pids, *(below for pid in pids for below in _descendants_of(pid))]
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in tree:
-            try:
-                os.kill(pid, number)
-            except (ProcessLookupError, PermissionError):
-                continue
-    return bool(tree)
-
-
-def _descendants_of(pid: int) -> list[int]:
-    parents = _parents()
-    found = [pid]
-    for above in found:
-        found += [below for below, parent in parents.items() if parent == above]
-    return found[1:]
-
-
-def _children_of(pid: int) -> list[int]:
-    return [child for child, parent in _parents().items() if parent == pid]
-
-
-def _parents() -> dict[int, int]:
-    """The parent of every process."""
-    parents = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, IndexError):  # it ended while we looked
-            continue
-    return parents
-
-
-def _reap() -> tuple[int, int] | None:
-    """One child that ended and its wait status; None if there is none now."""
+def _reap(options: int = 0) -> tuple[int, int] | None:
+    """One child that ended, or did what `options` ask for, and its wait status; None if there is none now."""
     try:
-        ended = os.waitpid(-1, os.WNOHANG)
+        ended = os.waitpid(-1, os.WNOHANG | options)
     except ChildProcessError:
         return None
     return ended if ended[0] else None
@@ -223,8 +203,8 @@ def _tell(status: int, told: dict[str, Any]) -> None:
         os.write(status, json.dumps(told).encode("ascii") + b"\n")
 
 
-def _become_subreaper() -> None:
-    if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+def _have_orphans() -> None:
+    if not become_subreaper(True):
         sys.exit("this system has no subreapers")
 
 
@@ -244,7 +224,3 @@ def _drain(descriptor: int) -> None:
     with contextlib.suppress(BlockingIOError):
         while os.read(descriptor, 4096):
             continue
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """What it takes to run a program: the ports between the tools that need one and those who start it."""
 
-import asyncio
-import os
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,12 +32,11 @@ class Running(Protocol):
         """How it ended, as soon as nothing of its tree is left. Raises CannotStart. May be asked again."""
         ...
 
-    def kill(self) -> None:
-        """Has its whole tree killed; `ended` tells when that is done. Harmless at any time."""
-        ...
+    async def end(self) -> None:
+        """Kills what is left of its tree, waits a few seconds at most until it is gone, gives up its descriptors.
 
-    def close(self) -> None:
-        """Kills it and gives up its descriptors."""
+        The descriptors are given up even when this is cancelled.
+        """
         ...
 
 
@@ -47,32 +44,8 @@ class Launcher(Protocol):
     """Starts programs: stdin closed, a session of their own, no inherited descriptors."""
 
     async def launch(self, program: Program, out: int) -> Running:
-        """Starts `program` with stdout and stderr on descriptor `out`, which stays the caller's. Raises CannotStart."""
+        """Starts `program` with stdout and stderr on descriptor `out`, which stays the caller's. Raises CannotStart.
+
+        When it is cancelled nothing of the program is left, or will be within a few seconds.
+        """
         ...
-
-
-async def readable(descriptor: int) -> None:
-    """Waits until `descriptor` has bytes, or its end, to read."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
-
-
-async def writable(descriptor: int) -> None:
-    """Waits until `descriptor` takes bytes."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_writer(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_writer(descriptor)
-
-
-def close_all(*descriptors: int) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
