@@ -13,6 +13,7 @@ from support.e2e import PROGRAMS, Done, Place, calls, deferred, kill, says, unti
 from support.e2e_peer import Refusal
 
 TOKEN = "0" * 32
+LISTED = "; `abey session list` has those there are"
 
 
 def one_line(done: Done) -> str:
@@ -81,13 +82,13 @@ def test_what_nobody_knows_is_exit_4(machine: Place) -> None:
     }
     agents = machine.root / "config" / "agents"
     assert list(told.values()) == [
-        (4, "abey: no session nosuchsession (session/unknown)"),
-        (4, "abey: no session 01jx0000000000000000000000 (session/unknown)"),
-        (4, f"abey: no call has the token {TOKEN} (token/unknown)"),
-        (4, f"abey: no call has the token {TOKEN} (token/unknown)"),
+        (4, "abey: no session nosuchsession (session/unknown)" + LISTED),
+        (4, "abey: no session 01jx0000000000000000000000 (session/unknown)" + LISTED),
+        (4, f"abey: no call has the token {TOKEN} (token/unknown); `abey session pending` has those that wait"),
+        (4, f"abey: no call has the token {TOKEN} (token/unknown); `abey session pending` has those that wait"),
         (4, f"abey: no agent `nobody` in {agents}; there are none (agent/unknown)"),
         (4, f"abey: no agent file {machine.work}/nowhere.json (agent/unknown)"),
-        (4, "abey: no session ../../etc (session/unknown)"),
+        (4, "abey: no session ../../etc (session/unknown)" + LISTED),
     ]
 
 
@@ -156,7 +157,7 @@ def test_a_bad_agent_file_is_one_line_with_its_place(machine: Place) -> None:
         done = machine.run("session", "start", "--agent-file", "bad.json", "-p", "x")
         line = one_line(done)
         assert (done.code, line.startswith(f"abey: {path}{where}")) == (1, True), (name, line)
-        assert re.search(r":\d+:\d+: \S.* \(agent/invalid\)$", line), (name, line)
+        assert re.search(r":\d+:\d+: \S.* \(agent/invalid\); `abey agents check FILE` says", line), (name, line)
         checked = machine.run("agents", "check", "bad.json")
         assert (checked.code, "Traceback" in checked.out + checked.err) == (1, False), name
     assert machine.json("session", "list") == {"items": [], "damaged": []}
@@ -167,7 +168,8 @@ def test_a_folder_in_the_place_of_an_agent_file_is_one_line(machine: Place) -> N
     done = machine.run("session", "start", "--agent-file", "folder.json", "-p", "x")
     assert (done.code, one_line(done)) == (
         1,
-        f"abey: {machine.work}/folder.json:1:1: a directory, not a file (agent/invalid)",
+        f"abey: {machine.work}/folder.json:1:1: a directory, not a file (agent/invalid); "
+        "`abey agents check FILE` says all that is wrong with it",
     )
 
 

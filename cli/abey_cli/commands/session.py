@@ -42,6 +42,8 @@ def _warn_of(context: Context, agent: dict[str, str]) -> None:
         found = context.request("agents/validate", uri=path)["diagnostics"]
     except Failure:
         return  # the start will say why the file cannot be read
+    if any(diagnostic["severity"] < WARNING for diagnostic in found):
+        return  # the same
     for diagnostic in found:
         if diagnostic["severity"] == WARNING:
             context.console.note(diagnostic_line(path, diagnostic))

@@ -17,7 +17,7 @@ class AskModel:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """`arguments` is what the effective text parses to; `arguments_hash` is recomputed right before the start."""
+    """`arguments` is what the text of the call-started record's hash parses to."""
 
     invocation_id: str
     call_id: str

@@ -151,7 +151,10 @@ def _segments(value: Any) -> Iterator[str]:
 
 
 def fits(glob: str, text: str) -> bool:
-    """Whether the text is what the glob says: each `*` stands for any characters, or none. In linear time: a model chooses the text."""
+    """Whether the text is what the glob says: each `*` stands for any characters, or none.
+
+    In linear time: a model chooses the text.
+    """
     first, *rest = glob.split("*")
     if not rest:
         return glob == text
