@@ -38,7 +38,8 @@ def two(daemon: CannedDaemon, work: Path) -> CannedDaemon:
 
 def test_a_whole_id_is_not_looked_up(abey, two: CannedDaemon) -> None:
     abey("session", "show", SESSION_ID)
-    assert two.asked == [("agents/get", {"sessionId": SESSION_ID})]
+    asked = {"sessionId": SESSION_ID}
+    assert two.asked == [("agents/get", asked), ("agents/transcript", asked)]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from support.canned_daemon import (
     Refusal,
     answered,
     ended,
+    input_item,
     pending,
     session,
     tool_item,
@@ -271,4 +272,23 @@ def test_show_never_runs_anything(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/get"] = {"session": answered()}
     ran = abey("session", "show", SESSION_ID)
     assert (ran.code, ran.out.splitlines()[-2:]) == (0, ["State: LlmTurn (completed)", "all done"])
-    assert daemon.asked == [("agents/get", {"sessionId": SESSION_ID})]
+    asked = {"sessionId": SESSION_ID}
+    assert daemon.asked == [("agents/get", asked), ("agents/transcript", asked)]
+
+
+def test_show_tells_what_was_said_and_what_came_of_each_call(abey, daemon: CannedDaemon) -> None:
+    edited = tool_item("bash", "completed", arguments={"c": "x"}, effectiveArguments={"c": "y"}, output="a\nb\x1b")
+    thought = {**input_item(), "kind": "thinking", "text": "hm"}
+    daemon.on["agents/get"] = {"session": answered()}
+    daemon.on["agents/transcript"] = {"items": [input_item(), thought, edited], "hasMore": True}
+    shown = abey("session", "show", SESSION_ID).out.splitlines()
+    assert shown[7:-2] == [
+        "",
+        "… earlier items are left out; `abey rpc agents/transcript` has them",
+        "> hello",
+        "~ hm",
+        '* bash {"c": "y"} (edited): completed',
+        "    a",
+        "    b\\x1b",
+        "",
+    ]

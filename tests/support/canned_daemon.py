@@ -39,7 +39,7 @@ class CannedDaemon:
     """`on[method]` is the answer to a method, or a function of its params; `asked` is what was asked for, in order."""
 
     def __init__(self) -> None:
-        self.on: dict[str, Any] = {}
+        self.on: dict[str, Any] = {"agents/transcript": {"items": [], "hasMore": False}}
         self.asked: list[tuple[str, Params]] = []
         self.initialized: list[Params] = []
         self.notified: list[tuple[str, Params]] = []

@@ -10,6 +10,7 @@ from abey_cli.failures import Failure, usage
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
 from abey_cli.render import diagnostic_line, pending_lines, session_line, session_lines
 from abey_cli.showing import naming_the_session, show_state, step_code
+from abey_cli.transcript import transcript_lines
 
 WARNING = 2
 
@@ -170,6 +171,8 @@ def _show_sessions(context: Context, items: list[Any], damaged: list[Any]) -> No
 
 
 def _show(context: Context, session: Any) -> None:
-    for line in session_lines(session):
+    page = context.request("agents/transcript", sessionId=session["sessionId"])
+    transcript = transcript_lines(page["items"], page["hasMore"])
+    for line in (*session_lines(session), *(["", *transcript, ""] if transcript else [])):
         context.console.out(line)
     show_state(context, session)

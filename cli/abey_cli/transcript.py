@@ -1,0 +1,53 @@
+"""The transcript of a session as text for people; what others wrote is escaped (security.md, Prompt text)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from abey.shared.escaping import cut, escape, escape_line
+
+if TYPE_CHECKING:
+    from abey_cli.protocol_types import Item, ItemCall
+
+TEXT_SHOWN = 4000
+"""Characters of one text or output; what is left out is counted."""
+
+
+def transcript_lines(items: Sequence[Item], has_more: bool) -> list[str]:
+    """What was said and done, oldest first; `has_more`: there is more before it."""
+    lines = ["… earlier items are left out; `abey rpc agents/transcript` has them"] if has_more else []
+    for item in items:
+        lines += _item(item)
+    return lines
+
+
+def _item(item: Item) -> Iterator[str]:
+    match item["kind"]:
+        case "input":
+            for part in item.get("parts", ()):
+                yield from _prefixed("> ", str(part.get("text", part["kind"])))
+        case "toolCall" if "call" in item:
+            yield from _call(item["call"])
+        case "note":
+            yield from _prefixed("note: ", item.get("text", ""))
+        case "thinking":
+            yield from _prefixed("~ ", item.get("text", ""))
+        case _:
+            yield from _prefixed("", item.get("text", ""))
+
+
+def _call(call: ItemCall) -> Iterator[str]:
+    arguments = call.get("effectiveArguments", call.get("arguments"))
+    shown = escape_line(cut(json.dumps(arguments, ensure_ascii=False), TEXT_SHOWN))
+    edited = " (edited)" if "effectiveArguments" in call else ""
+    yield f"* {escape_line(call['tool'])} {shown}{edited}: {escape_line(call['state'])}"
+    if "output" in call:
+        output = call["output"]
+        yield from _prefixed("    ", output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+
+
+def _prefixed(prefix: str, text: str) -> Iterator[str]:
+    for line in escape(cut(text, TEXT_SHOWN)).splitlines():
+        yield f"{prefix}{line}"
