@@ -182,13 +182,15 @@ def test_a_run_that_came_with_an_input_starts_when_the_step_is_over() -> None:
     world = started(e.STEP)
     done = send(world, run=e.THIS_TURN)
     assert (came(done), done.generation) == (Came(["input-queued"], [], "userTurn", "model"), 2)
-    assert send(world, "again", run=e.UNTIL_YIELD).generation == 2
+    assert send(world, "again", run=e.UNTIL_YIELD).generation == 3
     done = world.model_says(answer(text="done"))
     wrote = ["candidate", "final", "input", "model-requested"]
     assert came(done) == Came(wrote, ["end completed after 1", "ask model"], "userTurn", "model")
     done = world.model_says(answer(text="more done"))
-    assert came(done) == Came(["candidate", "final", "input"], ["end completed after 1"], "userTurn")
-    assert [end.generation for end in world.ended] == [1, 2]
+    assert came(done) == Came(wrote, ["end completed after 1", "ask model"], "userTurn", "model")
+    done = world.model_says(answer(text="all done"))
+    assert came(done) == Came(["candidate", "final"], ["end completed after 1"], "completed")
+    assert [end.generation for end in world.ended] == [1, 2, 3]
 
 
 def test_a_run_until_it_yields_takes_over_the_input_of_another() -> None:
@@ -246,3 +248,34 @@ def test_the_grace_of_an_earlier_run_ends_nothing() -> None:
     world = dispatched("run")
     world.send(e.Cancel(None, None, CLIENT))
     assert came(world.send(e.GraceOver(1))) == Came([], [], "partialUserTurn", "stopping")
+
+
+def test_an_answer_that_resumes_does_not_wait_for_the_patient_run_of_another() -> None:
+    world = started(e.UNTIL_TURN)
+    world.model_says(answer(*asked("ask", "ext")))
+    done = complete(world, "c1", o.DenyCall(), resume=True)
+    assert (came(done), done.generation) == (Came(["call-resolved"], [], "partialUserTurn"), None)
+
+
+def test_a_run_with_other_bounds_does_not_join_a_patient_one() -> None:
+    world = started(e.UNTIL_TURN)
+    world.model_says(answer(*asked("ask")))
+    bounded = e.Run(ends_with_turn=True, patient=True, max_steps=1)
+    done = world.drive(bounded)
+    assert (came(done), done.generation) == (Came([], ["end waiting after 0"], "partialUserTurn"), 2)
+
+
+def test_a_synchronous_run_waits_for_nobody() -> None:
+    world = batch("ask")
+    world.drive()
+    done = world.drive(e.Run(ends_with_turn=True, patient=True, synchronous=True))
+    assert came(done) == Came([], ["end waiting after 0"], "partialUserTurn")
+
+
+def test_no_step_begins_while_the_daemon_drains() -> None:
+    world = started(e.STEP)
+    send(world, run=e.STEP)
+    world.draining = True
+    done = world.model_says(answer(text="done"))
+    wrote = ["candidate", "final", "input"]
+    assert came(done) == Came(wrote, ["end completed after 1", "end paused after 0"], "userTurn")

@@ -12,10 +12,11 @@ from support.world import TOOLS, tool
 from abey.core import events as e
 from abey.core.hashes import proposed_hash
 from abey.core.session import Call
-from abey.errors import InvalidState, ModelFailed, RecordFailed, RevisionConflict, SessionBusy
+from abey.errors import DaemonDraining, InvalidState, ModelFailed, RecordFailed, RevisionConflict, SessionBusy
 from abey.protocol import outcomes as o
 from abey.runtime.live import Live
 from abey.runtime.parking import OPEN_JOURNALS
+from abey.runtime.scheduler import WRITERS
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
 
@@ -303,12 +304,50 @@ class CountingIO(FileIO):
     def __init__(self) -> None:
         super().__init__("process")
         self.held: set[int] = set()
+        self.most = 0
 
     def open(self, path: Path, flags: int) -> int:
         descriptor = super().open(path, flags)
         self.held.add(descriptor)
+        self.most = max(self.most, len(self.held))
         return descriptor
 
     def close(self, descriptor: int) -> None:
         self.held.discard(descriptor)
         super().close(descriptor)
+
+
+async def test_a_burst_of_writes_opens_few_journals(tmp_path: Path) -> None:
+    io = CountingIO()
+    shell = Shell(tmp_path, [DONE] * 150, io=io)
+    lives = [(await shell.start(f"s{number}")).live for number in range(150)]
+    io.most = 0
+    runs = await asyncio.gather(*(shell.drive(live, e.UNTIL_YIELD) for live in lives))
+    assert {await outcome(run) for run in runs} == {"completed"}
+    assert 0 < io.most <= OPEN_JOURNALS + WRITERS
+
+
+async def test_who_comes_while_the_daemon_closes_is_told_to_ask_the_next_one(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [DONE] * 20)
+    lives = [(await shell.start(f"s{number}")).live for number in range(20)]
+    drives = [asyncio.create_task(shell.drive(live, e.UNTIL_YIELD)) for live in lives]
+    await asyncio.sleep(0)
+    await shell.scheduler.close()
+    results = await asyncio.gather(*drives, return_exceptions=True)
+    refused = [result for result in results if isinstance(result, BaseException)]
+    assert {type(result) for result in refused} <= {DaemonDraining}
+    with pytest.raises(DaemonDraining):
+        await shell.drive(lives[0])
+    assert all(live.failure is None for live in lives)
+
+
+async def test_a_session_that_is_loaded_expires_its_calls_in_time(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [answer(("c1", "soon", "{}"))])
+    assert await outcome(await shell.start(run=e.UNTIL_YIELD)) == "waiting"
+    await shell.scheduler.close()
+    later = Shell(tmp_path, [])
+    live = await later.sessions.get("s1")
+    await later.until(lambda: later.clock.slept == [60.0])
+    later.clock.advance(60)
+    await later.until(lambda: live.machine.session.state == "userTurn")
+    assert types(live)[-2:] == ["call-expired", "tool-results"]

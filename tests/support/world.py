@@ -171,7 +171,7 @@ class World:
 
     def _check_runs(self, machine: Machine) -> None:
         """A request that waits for a run waits for one that goes on, or that will be started."""
-        to_come = {one.generation for one in (machine.work.run, machine.work.then) if one is not None}
+        to_come = {one.generation for one in (machine.work.run, *machine.work.promised) if one is not None}
         assert self.awaited <= to_come, f"nobody will ever end the runs {self.awaited - to_come}"
 
     def crash(self) -> None:

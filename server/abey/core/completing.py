@@ -158,6 +158,8 @@ def _resume(draft: Draft, call: Call) -> Draft:
         return begin_run(draft, UNTIL_YIELD, awaits)
     if active.run.once:
         return follow_with(draft, UNTIL_YIELD, awaits)
+    if active.run.patient:
+        return draft  # it goes on by itself, and may wait for others long after this answer
     waiting = replace(active, awaits=active.awaits | awaits)
     return replace(draft.with_work(replace(draft.work, run=waiting)), generation=active.generation)
 

@@ -56,7 +56,7 @@ def drive(draft: Draft, event: Drive) -> Draft:
     draft = close_leftovers(draft)
     if event.input is not None:
         draft = _turn_begins(draft, event.input, event.client)
-    if work.run is not None and event.run.patient:
+    if work.run is not None and event.run == work.run.run:
         return replace(draft, generation=work.run.generation)
     if work.run is not None:
         return _stand_aside(draft)

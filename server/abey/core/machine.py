@@ -48,13 +48,14 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What dies with the daemon. `generation` is the number of runs started or promised; `then` is the promised one."""
+    """What dies with the daemon. `generation` is the number of runs started or promised; `promised` are those that
+    will follow, in order."""
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
     phase: Literal["none", "model", "tools"] = "none"
     run: ActiveRun | None = None
-    then: ActiveRun | None = None
+    promised: tuple[ActiveRun, ...] = ()
     closing: Closing | None = None
 
     @property

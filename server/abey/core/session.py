@@ -205,3 +205,13 @@ def _ends_with_an_answer(turn: Turn) -> bool:
 def open_calls(session: Session) -> tuple[Call, ...]:
     """The calls of the open batch that have no result, in model order."""
     return tuple(call for call in session.batch.calls if not call.final) if session.batch else ()
+
+
+def next_deadline(session: Session, now: Timestamp) -> Timestamp | None:
+    """When the next of the waiting calls expires, if one will after `now`."""
+    deadlines = [
+        call.verdict.expires_at
+        for call in open_calls(session)
+        if call.state == "deferred" and call.verdict is not None and call.verdict.expires_at is not None
+    ]
+    return min((deadline for deadline in deadlines if deadline > now), default=None)

@@ -27,10 +27,9 @@ def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> D
 
 def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
     """A run is promised, and starts when what goes on now is over; the request that asked for it waits for it."""
-    then = draft.work.then or ActiveRun(run, draft.work.generation + 1)
-    generation = max(draft.work.generation, then.generation)
-    work = replace(draft.work, generation=generation, then=replace(then, awaits=then.awaits | awaits))
-    return replace(draft.with_work(work), generation=then.generation)
+    promise = ActiveRun(run, draft.work.generation + 1, awaits=awaits)
+    work = replace(draft.work, generation=promise.generation, promised=(*draft.work.promised, promise))
+    return replace(draft.with_work(work), generation=promise.generation)
 
 
 def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft:
@@ -78,8 +77,9 @@ def _settle_once(draft: Draft) -> Draft:
         return _continue_tools(draft)
     if draft.work.phase == "none" and draft.work.run is not None:
         return _advance(draft, draft.work.run)
-    if draft.work.run is None and draft.work.then is not None:
-        return draft.with_work(replace(draft.work, run=draft.work.then, then=None))
+    if draft.work.run is None and draft.work.promised:
+        first, *others = draft.work.promised
+        return draft.with_work(replace(draft.work, run=first, promised=tuple(others)))
     return draft
 
 
@@ -104,16 +104,16 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
         return end_run(draft, _turn_outcome(draft, run))
     if active.turn_over and (run.once or run.ends_with_turn or session.state == "completed"):
         return end_run(draft, _turn_outcome(draft, run))
-    if not run.once and (session.paused or draft.context.draining):
+    if run.once and active.steps:
+        return end_run(draft, "completed" if session.state == "completed" else "advanced")
+    if draft.context.draining or (session.paused and not run.once):
         return end_run(draft, "paused")
     if session.state == "completed":
         return end_run(draft, "completed")
-    if run.once and active.steps:
-        return end_run(draft, "advanced")
     if run.max_steps is not None and active.steps >= run.max_steps:
         return end_run(draft, "limit")
     after = _begin_step(draft)
-    if after is not draft or run.patient:
+    if after is not draft or (run.patient and not run.synchronous):
         return after
     awaited = any(one.call_id in active.awaits for one in draft.work.live)
     return draft if awaited else end_run(draft, "waiting")

@@ -11,6 +11,8 @@ from abey.rpc.peer import Peer
 from abey.runtime.agents.files import Unreadable, read_text
 from abey.runtime.agents.loading import load_text
 
+MOST_DIAGNOSTICS = 500
+
 
 class AgentFiles:
     """Handlers. None of them starts a tool."""
@@ -29,7 +31,7 @@ class AgentFiles:
                 text = read_text(path)
             except Unreadable as error:
                 raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
-        return q.ValidateResult(diagnostics=load_text(text or "", path).diagnostics())
+        return q.ValidateResult(diagnostics=load_text(text or "", path).diagnostics()[:MOST_DIAGNOSTICS])
 
     async def explain(self, _: Peer, params: q.ExplainParams) -> q.ExplainResult:
         if params.session_id is not None:

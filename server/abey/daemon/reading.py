@@ -63,7 +63,7 @@ class Reading:
         seen: list[tuple[Machine, Damage | None]] = [(one.machine, None) for one in live]
         seen += [(one.machine, one.damage) for one in broken if one.machine is not None]
         seen.sort(key=lambda one: (one[0].session.created_at, one[0].session.id), reverse=True)
-        wanted = [one for one in seen if self._wanted(one[0], params)]
+        wanted = [one for one in seen if self._wanted(self._services.now(one[0]), params)]
         start = _start(params.cursor)
         page = wanted[start : start + params.limit]
         shown: list[Session] = [self._services.show_machine(machine, damage) for machine, damage in page]

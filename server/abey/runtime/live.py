@@ -1,13 +1,16 @@
 """A session in memory: the machine, its journal, and who waits for what."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from abey.core.agent import Agent
 from abey.core.effects import EndRun
 from abey.core.machine import Machine
+from abey.core.session import open_calls
 from abey.errors import AbeyError
+from abey.protocol.journal import CallStarted, Record
 from abey.runtime.event_log import EventLog
 from abey.runtime.store.journal import Journal
 
@@ -28,7 +31,8 @@ class Pulse:
 
 @dataclass(slots=True, eq=False)
 class Live:
-    """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more.
+    """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more;
+    `writing` while a thread has the journal.
 
     `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id).
     """
@@ -40,6 +44,7 @@ class Live:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     changed: Pulse = field(default_factory=Pulse)
     failure: AbeyError | None = None
+    writing: bool = False
     runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
     calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
@@ -54,13 +59,16 @@ class Live:
         if waiter is not None and not waiter.done():
             waiter.set_result(end)
 
-    def call_started(self, call_id: str) -> None:
-        self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
-
-    def call_ended(self, call_id: str) -> None:
-        waiter = self.calls.pop(call_id, None)
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+    def note_calls(self, records: Sequence[Record]) -> None:
+        """Wakes who waits for a call that is not open any more; the machine is that after `records`."""
+        for record in records:
+            if isinstance(record.data, CallStarted):
+                self.calls.setdefault(record.data.call_id, asyncio.get_running_loop().create_future())
+        still_open = {call.call_id for call in open_calls(self.machine.session)}
+        for call_id in set(self.calls) - still_open:
+            waiter = self.calls.pop(call_id)
+            if not waiter.done():
+                waiter.set_result(None)
 
     def fail(self, error: AbeyError) -> None:
         """Fail-stop: whoever waits is answered with the error, and so is everybody who comes."""

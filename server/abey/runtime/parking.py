@@ -21,6 +21,6 @@ class Parking:
         for other in list(self._open):
             if len(self._open) <= self._most:
                 return
-            if other is not live and not other.lock.locked():
+            if other is not live and not other.writing:
                 other.journal.park()
                 del self._open[other]

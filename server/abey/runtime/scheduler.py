@@ -17,10 +17,9 @@ from abey.core import effects as fx
 from abey.core.agent import Agent
 from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.machine import Context, Machine
-from abey.core.session import Session, open_calls
+from abey.core.session import Session, next_deadline
 from abey.core.transition import Transition, begin, transition
-from abey.errors import AbeyError, RecordFailed, RevisionConflict, TooLarge
-from abey.protocol.journal import CallFinished, CallStarted, Record
+from abey.errors import AbeyError, DaemonDraining, RecordFailed, RevisionConflict, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
 from abey.runtime.event_log import EventLog
@@ -32,6 +31,9 @@ from abey.runtime.sessions import Sessions
 from abey.runtime.work import Workers
 
 log = logging.getLogger(__name__)
+
+WRITERS = 16
+"""Journals that are written to at the same moment: with the parked ones, all that are ever open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,9 @@ class Scheduler:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._saved: set[str] = set()
         self._parking = Parking()
+        self._writers = asyncio.Semaphore(WRITERS)
+        self._closed = False
+        sessions.on_load = self._set_alarm
         self.draining = False
 
     @property
@@ -83,7 +88,9 @@ class Scheduler:
 
     async def close(self) -> None:
         """Ends all work in flight without recording an end: what had started may have run."""
+        self._closed = True
         await self._workers.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for live in self._sessions.loaded:
             for timer in live.timers.values():
                 timer.cancel()
@@ -112,6 +119,8 @@ class Scheduler:
         async with live.lock:
             if live.failure is not None:
                 raise live.failure
+            if self._closed:
+                raise DaemonDraining("the daemon ends; ask the next one")
             session = live.machine.session
             if if_revision is not None and if_revision != session.revision:
                 raise RevisionConflict(
@@ -129,11 +138,16 @@ class Scheduler:
         return submitted
 
     async def _write(self, live: Live, done: Transition) -> None:
-        try:
-            await asyncio.to_thread(self._append, live, done)
-        except RecordFailed as error:
-            self._fail_stop(live, error)
-            raise
+        async with self._writers:
+            live.writing = True
+            try:
+                await asyncio.to_thread(self._append, live, done)
+            except RecordFailed as error:
+                self._fail_stop(live, error)
+                raise
+            finally:
+                live.writing = False
+                self._parking.wrote(live)
 
     def _append(self, live: Live, done: Transition) -> None:
         self._save_config(done.agent.config_hash, done.agent.config)
@@ -152,26 +166,15 @@ class Scheduler:
         if done.generation is not None:
             run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
         if done.records:
-            self._parking.wrote(live)
             live.log.add(done.records)
             self._sessions.issued(live, done.records)
-            self._note_calls(live, done.records)
+            live.note_calls(done.records)
         live.changed.beat()
         self._ports.listener.changed(done.machine)
         for effect in done.effects:
             self._perform(live, effect)
         self._set_alarm(live)
         return Submitted(live, done, run)
-
-    def _note_calls(self, live: Live, records: tuple[Record, ...]) -> None:
-        for record in records:
-            if isinstance(record.data, CallStarted):
-                live.call_started(record.data.call_id)
-            elif isinstance(record.data, CallFinished):
-                live.call_ended(record.data.call_id)
-        for call_id in list(live.calls):
-            if all(call.call_id != call_id for call in open_calls(live.machine.session)):
-                live.call_ended(call_id)
 
     def _perform(self, live: Live, effect: fx.Effect) -> None:
         match effect:
@@ -223,14 +226,10 @@ class Scheduler:
 
     def _set_alarm(self, live: Live) -> None:
         """Wakes the session when the next of its waiting calls expires."""
-        deadlines = [
-            call.verdict.expires_at
-            for call in open_calls(live.machine.session)
-            if call.verdict is not None and call.verdict.expires_at is not None and call.state == "deferred"
-        ]
-        if deadlines:
-            seconds = (millis_of(min(deadlines)) - millis_of(self._ports.clock.now())) / 1000
-            self._wake(live, max(seconds, 0.0), TimePassed(), "alarm")
+        now = self._ports.clock.now()
+        deadline = next_deadline(live.machine.session, now)
+        if deadline is not None:
+            self._wake(live, (millis_of(deadline) - millis_of(now)) / 1000, TimePassed(), "alarm")
 
     def _wake(self, live: Live, seconds: float, event: Event, purpose: str) -> None:
         """Says `event` after so many seconds; a later call for the same purpose replaces it."""

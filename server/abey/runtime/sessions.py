@@ -48,6 +48,7 @@ class Sessions:
         self._tokens: dict[str, str] = {}
         self._coming: dict[str, asyncio.Future[Entry | None]] = {}
         self._reopening = asyncio.Lock()
+        self.on_load: Callable[[Live], None] = lambda _: None
 
     @property
     def loaded(self) -> tuple[Live, ...]:
@@ -172,6 +173,7 @@ class Sessions:
             return _broken(Damaged(session_id, error.message, None, opened.records))
         live = Live(machine, opened.journal, history, agent)
         self.issued(live, opened.records)
+        self.on_load(live)
         return live
 
 

@@ -26,9 +26,12 @@ class Workers:
         self._report = report
         self._followers: set[asyncio.Task[None]] = set()
         self.ended = Pulse()
+        self._closed = False
 
     def perform(self, live: Live, effect: fx.AskModel | fx.RunTool | fx.Abort | fx.AnswerTool) -> None:
         match effect:
+            case fx.AskModel() | fx.RunTool() if self._closed:
+                log.info("session %s: %s is not begun any more", live.id, effect.invocation_id)
             case fx.AskModel():
                 self._follow(live, effect.invocation_id, self._ask(live, effect))
             case fx.RunTool():
@@ -46,9 +49,11 @@ class Workers:
         live.tasks.clear()
         for task in tasks:
             task.cancel()
+        self.ended.beat()
 
     async def close(self) -> None:
         """Ends all work without a report, and waits until it is gone."""
+        self._closed = True
         followers = list(self._followers)
         for follower in followers:
             follower.cancel()
