@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.stories import complete, crashed, dispatched, find, repaired
+from support.stories import LATER, at, complete, crashed, dispatched, find, repaired, small
 from support.world import CLIENT, World, answer
 
 from abey.core import events as e
@@ -12,22 +12,6 @@ from abey.core.views import items, resolution_view, summary_view
 from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.transcript import Question
-
-LATER = 1000
-
-
-def small() -> World:
-    """One deferred call that nobody has answered, proposed a second after the session began."""
-    world = World()
-    world.start("hello", e.STEP)
-    world.millis += LATER
-    world.model_says(answer(("c1", "soon", '{"x":  "1"}')))
-    world.drive()
-    return world
-
-
-def at(world: World, millis: int = 0) -> str:
-    return f"T{world.millis + millis:015d}Z"
 
 
 def item(world: World, revision: int, index: int, kind: str, millis: int = 0, **more: Any) -> dict[str, Any]:

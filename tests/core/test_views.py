@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.stories import complete, dispatched, find, proposed
+from support.stories import LATER, at, complete, dispatched, find, proposed, small
 from support.world import CLIENT, World, answer, text_parts
 
 from abey.core import events as e
@@ -14,22 +14,6 @@ from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Question
-
-LATER = 1000
-
-
-def small() -> World:
-    """One deferred call that nobody has answered, proposed a second after the session began."""
-    world = World()
-    world.start("hello", e.STEP)
-    world.millis += LATER
-    world.model_says(answer(("c1", "soon", '{"x":  "1"}')))
-    world.drive()
-    return world
-
-
-def at(world: World, millis: int = 0) -> str:
-    return f"T{world.millis + millis:015d}Z"
 
 
 def shown(world: World) -> dict[str, Any]:

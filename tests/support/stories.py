@@ -120,3 +120,20 @@ def refused(world: World, event: e.Event) -> dict[str, Any]:
     error: AbeyError | None = world.try_send(event)
     assert error is not None, "the event was taken"
     return error.data
+
+
+LATER = 1000
+
+
+def small() -> World:
+    """One deferred call that nobody has answered, proposed a second after the session began."""
+    world = World()
+    world.start("hello", e.STEP)
+    world.millis += LATER
+    world.model_says(answer(("c1", "soon", '{"x":  "1"}')))
+    world.drive()
+    return world
+
+
+def at(world: World, millis: int = 0) -> str:
+    return f"T{world.millis + millis:015d}Z"

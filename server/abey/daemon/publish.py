@@ -1,5 +1,7 @@
 """What connected clients hear unasked."""
 
+import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +9,8 @@ from abey.core.machine import Machine
 from abey.core.views import summary_view
 from abey.protocol.notifications import DAEMON, SUMMARY, DaemonNotice, Summary
 from abey.rpc.peer import Peer
+
+log = logging.getLogger(__name__)
 
 
 class Publisher:
@@ -34,7 +38,8 @@ class Publisher:
             self._tell(SUMMARY, summary.wire())
 
     def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
-        """Live only, and nobody can attach to a session yet, so it is only written to the log by who noticed it."""
+        """Live only, and nobody can attach to a session yet: the log is where it is told."""
+        log.info("session %s: %s", session_id, json.dumps(event))
 
     def draining(self) -> None:
         self._tell(DAEMON, DaemonNotice(state="draining").wire())
