@@ -154,6 +154,14 @@ class Defer(TypedDict):
     expireSeconds: NotRequired[int]
 
 
+class DeleteParams(TypedDict):
+    """`force`: though calls wait, or nobody can tell whether some do."""
+
+    ifRevision: NotRequired[int]
+    sessionId: str
+    force: NotRequired[bool]
+
+
 class Deny(TypedDict):
     """Refused at once; the model is told so."""
 
@@ -174,6 +182,10 @@ class Diagnostic(TypedDict):
     code: str
     message: str
     source: str
+
+
+class DoctorResult(TypedDict):
+    findings: list[Finding]
 
 
 class Error(TypedDict):
@@ -220,13 +232,71 @@ class ExplainResult(TypedDict):
     chain: list[ExplainLink]
 
 
+class ExportParams(TypedDict):
+    """`path` is absolute; the daemon writes it."""
+
+    sessionId: str
+    format: NotRequired[Literal["jsonl", "markdown", "agents-exe"]]
+    path: str
+
+
+class ExportResult(TypedDict):
+    path: str
+    bytes: int
+
+
 class FilePart(TypedDict):
     kind: Literal["file"]
     path: str
 
 
+class Finding(TypedDict):
+    """One thing that was looked at: what is so, and what to do about it where something is to be done."""
+
+    check: str
+    severity: Literal["ok", "info", "warning", "error"]
+    message: str
+    advice: NotRequired[str]
+    sessionId: NotRequired[str]
+
+
+class GcItem(TypedDict):
+    """Something that is not needed any more. `kind` says how it goes: a session to the trash, the rest for good."""
+
+    kind: Literal["session", "trash", "blob", "snapshot", "temporary"]
+    path: str
+    bytes: int
+    reason: str
+    sessionId: NotRequired[str]
+
+
+class GcParams(TypedDict):
+    dryRun: NotRequired[bool]
+
+
+class GcResult(TypedDict):
+    items: list[GcItem]
+    bytes: int
+    dryRun: bool
+
+
 class GetResult(TypedDict):
     session: Session
+
+
+class ImportParams(TypedDict):
+    """`path` is absolute; the daemon reads it. Without `format` the file says what it is.
+
+    `session_id`, or else the id that the file names, is the new session's; where that is taken it gets one of ours.
+    With an agent the session goes on with that one instead of what the file says of its own.
+    """
+
+    path: str
+    format: NotRequired[Literal["jsonl", "markdown", "agents-exe"]]
+    sessionId: NotRequired[str]
+    cwd: NotRequired[str]
+    agent: NotRequired[str]
+    agentFile: NotRequired[str]
 
 
 class InitializationOptions(TypedDict):
@@ -303,6 +373,23 @@ class Nothing(TypedDict):
     """An empty result."""
 
 
+class OutputParams(TypedDict):
+    """`offset` and `limit` count bytes."""
+
+    sessionId: str
+    callId: str
+    offset: NotRequired[int]
+    limit: NotRequired[int]
+
+
+class OutputResult(TypedDict):
+    """`size` is that of the whole output, in bytes."""
+
+    data: str
+    encoding: Literal["utf-8", "base64"]
+    size: int
+
+
 class PauseParams(TypedDict):
     ifRevision: NotRequired[int]
     sessionId: str
@@ -371,6 +458,24 @@ class QueuedInput(TypedDict):
 class Range(TypedDict):
     start: Position
     end: Position
+
+
+class RepairParams(TypedDict):
+    """Without `apply` nothing is changed."""
+
+    sessionId: str
+    apply: NotRequired[bool]
+
+
+class RepairResult(TypedDict):
+    """`found`: what is wrong; `actions`: what mends it, done if `applied`; `original`: where the old file is kept."""
+
+    sessionId: str
+    found: list[str]
+    actions: list[str]
+    applied: bool
+    original: NotRequired[str]
+    session: NotRequired[Session]
 
 
 class Rerun(TypedDict):
@@ -492,6 +597,7 @@ class Session(TypedDict):
     forkedFrom: NotRequired[str]
     configHash: str
     configState: Literal["ok", "stale"]
+    archived: NotRequired[bool]
     damaged: NotRequired[Damage]
 
 
@@ -500,10 +606,14 @@ class SessionParams(TypedDict):
 
 
 class SessionsParams(TypedDict):
+    """`query`: words, all of which stand in the session. Sessions that are put away are shown only if `archived`."""
+
+    query: NotRequired[str]
     agent: NotRequired[str]
     under: NotRequired[list[str]]
     state: NotRequired[State]
     attention: NotRequired[str]
+    archived: NotRequired[bool]
     cursor: NotRequired[str]
     limit: NotRequired[int]
 
@@ -611,6 +721,15 @@ class UiCapabilities(TypedDict):
     approvals: NotRequired[bool]
     editArguments: NotRequired[bool]
     diffs: NotRequired[bool]
+
+
+class UpdateParams(TypedDict):
+    """What is absent stays as it is."""
+
+    ifRevision: NotRequired[int]
+    sessionId: str
+    title: NotRequired[str]
+    archived: NotRequired[bool]
 
 
 class Usage(TypedDict):

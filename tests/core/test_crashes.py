@@ -12,8 +12,8 @@ from abey.core.invariants import legal_history
 from abey.core.machine import Machine
 from abey.core.replay import recover
 from abey.core.session import NoteEntry
-from abey.protocol import journal as j
 from abey.protocol import outcomes as o
+from abey.protocol.transcript import Question
 
 NAMES = ("run", "ask", "bg", "no", "safe")
 
@@ -200,7 +200,7 @@ def test_a_pause_and_a_queue_survive_a_crash() -> None:
 def test_a_question_dies_with_the_tool_that_asked_it() -> None:
     world = dispatched("bg")
     asked_by = world.effects[0].invocation_id
-    world.send(e.ToolAsked(asked_by, j.Question(kind="response", prompt="who?")))
+    world.send(e.ToolAsked(asked_by, Question(kind="response", prompt="who?")))
     world.crash()
     assert (find(world, "c1").state, find(world, "c1").question) == ("uncertain", None)
     assert came(world.send(completion(world, "c1", o.Rerun()))).did == ["run bg"]

@@ -7,8 +7,9 @@ from support.stories import Came, asked, came, complete, completion, dispatched,
 from support.world import CLIENT, World, answer
 
 from abey.core import events as e
+from abey.core.edits import IllegalRecord
 from abey.core.history import result_of
-from abey.core.replay import IllegalRecord, apply, fold
+from abey.core.replay import apply, fold
 from abey.core.session import NoteEntry
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o

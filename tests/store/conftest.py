@@ -73,6 +73,9 @@ OTHER_DATA: tuple[RecordData, ...] = (
     j.Paused(by="Ann"),
     j.Resumed(by="Ann"),
     j.Repaired(offset=1, cut_bytes=2, may_have_run=True),
+    j.Updated(title=ODD, archived=True, client=PERSON),
+    j.Imported(format="agents-exe", source=ODD, original=ODD),
+    j.CallFinished(call_id="c1", outcome="completed", output="o", whole=j.BlobRef(sha256="0" * 64, bytes=7)),
 )
 
 

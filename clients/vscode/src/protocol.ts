@@ -151,6 +151,13 @@ export interface Defer {
   readonly expireSeconds?: number;
 }
 
+/** `force`: though calls wait, or nobody can tell whether some do. */
+export interface DeleteParams {
+  readonly ifRevision?: number;
+  readonly sessionId: string;
+  readonly force?: boolean;
+}
+
 export type Delivery = "turn" | "queue" | "interrupt";
 
 /** Refused at once; the model is told so. */
@@ -174,6 +181,10 @@ export interface Diagnostic {
 }
 
 export type Disposition = "runSync" | "runAsync" | "defer" | "runIsolated" | "deny" | RunSync | RunAsync | Defer | RunIsolated | Deny | Decorate;
+
+export interface DoctorResult {
+  readonly findings: readonly Finding[];
+}
 
 export interface Error {
   readonly kind: "error";
@@ -218,13 +229,68 @@ export interface ExplainResult {
   readonly chain: readonly ExplainLink[];
 }
 
+/** `path` is absolute; the daemon writes it. */
+export interface ExportParams {
+  readonly sessionId: string;
+  readonly format?: "jsonl" | "markdown" | "agents-exe";
+  readonly path: string;
+}
+
+export interface ExportResult {
+  readonly path: string;
+  readonly bytes: number;
+}
+
 export interface FilePart {
   readonly kind: "file";
   readonly path: string;
 }
 
+/** One thing that was looked at: what is so, and what to do about it where something is to be done. */
+export interface Finding {
+  readonly check: string;
+  readonly severity: "ok" | "info" | "warning" | "error";
+  readonly message: string;
+  readonly advice?: string;
+  readonly sessionId?: string;
+}
+
+/** Something that is not needed any more. `kind` says how it goes: a session to the trash, the rest for good. */
+export interface GcItem {
+  readonly kind: "session" | "trash" | "blob" | "snapshot" | "temporary";
+  readonly path: string;
+  readonly bytes: number;
+  readonly reason: string;
+  readonly sessionId?: string;
+}
+
+export interface GcParams {
+  readonly dryRun?: boolean;
+}
+
+export interface GcResult {
+  readonly items: readonly GcItem[];
+  readonly bytes: number;
+  readonly dryRun: boolean;
+}
+
 export interface GetResult {
   readonly session: Session;
+}
+
+/**
+ * `path` is absolute; the daemon reads it. Without `format` the file says what it is.
+ *
+ * `session_id`, or else the id that the file names, is the new session's; where that is taken it gets one of ours.
+ * With an agent the session goes on with that one instead of what the file says of its own.
+ */
+export interface ImportParams {
+  readonly path: string;
+  readonly format?: "jsonl" | "markdown" | "agents-exe";
+  readonly sessionId?: string;
+  readonly cwd?: string;
+  readonly agent?: string;
+  readonly agentFile?: string;
 }
 
 /** `initializationOptions` of the client; `env` stays in memory. */
@@ -298,6 +364,21 @@ export type Nothing = Readonly<Record<string, never>>;
 
 export type Outcome = Approve | DenyCall | Result | Error | Answer | CancelCall | Rerun;
 
+/** `offset` and `limit` count bytes. */
+export interface OutputParams {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+/** `size` is that of the whole output, in bytes. */
+export interface OutputResult {
+  readonly data: string;
+  readonly encoding: "utf-8" | "base64";
+  readonly size: number;
+}
+
 export type Part = TextPart | FilePart | MediaPart;
 
 export interface PauseParams {
@@ -369,6 +450,22 @@ export interface QueuedInput {
 export interface Range {
   readonly start: Position;
   readonly end: Position;
+}
+
+/** Without `apply` nothing is changed. */
+export interface RepairParams {
+  readonly sessionId: string;
+  readonly apply?: boolean;
+}
+
+/** `found`: what is wrong; `actions`: what mends it, done if `applied`; `original`: where the old file is kept. */
+export interface RepairResult {
+  readonly sessionId: string;
+  readonly found: readonly string[];
+  readonly actions: readonly string[];
+  readonly applied: boolean;
+  readonly original?: string;
+  readonly session?: Session;
 }
 
 export interface Rerun {
@@ -483,6 +580,7 @@ export interface Session {
   readonly forkedFrom?: string;
   readonly configHash: string;
   readonly configState: "ok" | "stale";
+  readonly archived?: boolean;
   readonly damaged?: Damage;
 }
 
@@ -490,11 +588,14 @@ export interface SessionParams {
   readonly sessionId: string;
 }
 
+/** `query`: words, all of which stand in the session. Sessions that are put away are shown only if `archived`. */
 export interface SessionsParams {
+  readonly query?: string;
   readonly agent?: string;
   readonly under?: readonly string[];
   readonly state?: State;
   readonly attention?: string;
+  readonly archived?: boolean;
   readonly cursor?: string;
   readonly limit?: number;
 }
@@ -607,6 +708,14 @@ export interface UiCapabilities {
   readonly diffs?: boolean;
 }
 
+/** What is absent stays as it is. */
+export interface UpdateParams {
+  readonly ifRevision?: number;
+  readonly sessionId: string;
+  readonly title?: string;
+  readonly archived?: boolean;
+}
+
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -641,6 +750,15 @@ export interface Methods {
   readonly "agents/transcript": { readonly params: TranscriptParams; readonly result: TranscriptResult };
   readonly "agents/sessions": { readonly params: SessionsParams; readonly result: SessionsResult };
   readonly "agents/events": { readonly params: EventsParams; readonly result: EventsResult };
+  readonly "agents/output": { readonly params: OutputParams; readonly result: OutputResult };
+  readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
+  readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
+  readonly "agents/restore": { readonly params: SessionParams; readonly result: Session };
+  readonly "agents/export": { readonly params: ExportParams; readonly result: ExportResult };
+  readonly "agents/import": { readonly params: ImportParams; readonly result: Session };
+  readonly "agents/doctor": { readonly params: NoParams; readonly result: DoctorResult };
+  readonly "agents/repair": { readonly params: RepairParams; readonly result: RepairResult };
+  readonly "agents/gc": { readonly params: GcParams; readonly result: GcResult };
   readonly "agents/list": { readonly params: AgentListParams; readonly result: AgentListResult };
   readonly "agents/validate": { readonly params: ValidateParams; readonly result: ValidateResult };
   readonly "agents/explain": { readonly params: ExplainParams; readonly result: ExplainResult };

@@ -92,6 +92,8 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
     expected = shown_hash(draft.session, call)
     if event.arguments_hash != expected:
         raise ArgumentsMismatch("this is not the call that was shown; look at it again", argumentsHash=expected)
+    if draft.context.no_tools is not None:
+        raise draft.context.no_tools
     tool = draft.context.agent.tools.get(call.tool)
     if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
         return _mismatch(draft.write(renewed(call, tool)), call)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from abey.protocol.blocks import Block
+from abey.protocol.journal import BlobRef
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Part
 
@@ -81,10 +82,14 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of running a tool: content for the model; `error` is a kind such as `tool/timeout` where it failed."""
+    """What came of running a tool: content for the model; `error` is a kind such as `tool/timeout` where it failed.
+
+    `whole` is all it printed, where that is more than `content`.
+    """
 
     content: Any
     error: str | None = None
+    whole: BlobRef | None = None
 
     @property
     def failed(self) -> bool:

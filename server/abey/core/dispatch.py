@@ -33,7 +33,7 @@ def startable(session: Session) -> tuple[Call, ...]:
 def continue_phase(draft: Draft) -> Draft:
     """Starts what may start now: background calls at once, the others as far as concurrency and `serial` allow."""
     blocked = False
-    for call in startable(draft.session):
+    for call in startable(draft.session) if draft.context.no_tools is None else ():
         if _in_background(call):
             draft = start_call(draft, call, background=True)
         elif not blocked and _has_room(draft, call):

@@ -80,6 +80,15 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """What is None stays as it is."""
+
+    title: str | None
+    archived: bool | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     turn_id: str | None
     reason: str | None
@@ -138,7 +147,7 @@ class TimePassed:
     """Some deadline of a waiting call may be over."""
 
 
-Command = Start | Send | Drive | Complete | Pause | Cancel | Stop
+Command = Start | Send | Drive | Complete | Pause | Update | Cancel | Stop
 Fact = ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked | Aborted | GraceOver | TimePassed
 Event = Command | Fact
 Ending = Literal["cancel", "stop"]

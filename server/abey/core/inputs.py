@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from abey.core.effects import EndRun
-from abey.core.events import Drive, NewInput, Pause, Send, Start
+from abey.core.events import Drive, NewInput, Pause, Send, Start, Update
 from abey.core.machine import Draft
 from abey.core.session import InputEntry, Session
 from abey.core.steps import begin_run, close_leftovers, follow_with
@@ -69,6 +69,16 @@ def pause(draft: Draft, event: Pause) -> Draft:
     if draft.session.paused is not None:
         return draft
     return draft.write(j.Paused(reason=event.reason, by=event.client.name))
+
+
+def update(draft: Draft, event: Update) -> Draft:
+    """Legal in every state; what is so already is not recorded again."""
+    session = draft.session
+    title = event.title if event.title != session.title else None
+    archived = event.archived if event.archived != session.archived else None
+    if title is None and archived is None:
+        return draft
+    return draft.write(j.Updated(title=title, archived=archived, client=event.client))
 
 
 def known_input(session: Session, input_id: str) -> bool:

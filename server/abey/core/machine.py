@@ -10,6 +10,7 @@ from abey.core.events import Ending, Run
 from abey.core.ids import derive, ulid
 from abey.core.replay import apply
 from abey.core.session import Session
+from abey.errors import AbeyError
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record, RecordData
 from abey.protocol.session import Activity
@@ -80,7 +81,7 @@ class Context:
 
     `agent` is the version that the running step began with, `latest` the one that the next step begins with;
     `decided_by` finds the agent version of a configHash; `check` says what is wrong with arguments, or None;
-    `timestamp` writes milliseconds since 1970 as the protocol does.
+    `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no tool may be started now.
     """
 
     millis: int
@@ -91,6 +92,7 @@ class Context:
     decided_by: Callable[[str], Agent | None]
     check: Callable[[Any, Any], str | None]
     draining: bool = False
+    no_tools: AbeyError | None = None
 
     @property
     def now(self) -> Timestamp:

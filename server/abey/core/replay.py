@@ -4,18 +4,15 @@ The only place where durable state changes. A running daemon and a daemon that l
 function, so what is replayed is what was remembered.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from abey.core.calls import update_call
+from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
 from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import journal as j
 from abey.protocol.session import LastError, Paused, TurnEnd, Usage
-
-
-class IllegalRecord(Exception):
-    """A record that cannot follow the ones before it: the journal, or the code that wrote it, is wrong."""
 
 
 def fold(records: Iterable[j.Record]) -> Session | None:
@@ -45,7 +42,7 @@ def recover(session: Session) -> Session:
         safe = call.verdict is not None and call.verdict.idempotent and not call.in_doubt
         return replace(call, state="ready" if safe else "uncertain", question=None)
 
-    return _map_open_calls(_interrupted(session), settle)
+    return map_open_calls(_interrupted(session), settle)
 
 
 def overdue(session: Session, now: str) -> Session:
@@ -57,7 +54,7 @@ def overdue(session: Session, now: str) -> Session:
             return call
         return replace(call, state="expired", ended_at=deadline)
 
-    return _map_open_calls(session, expire) if session.batch is not None else session
+    return map_open_calls(session, expire) if session.batch is not None else session
 
 
 def _created(record: j.Record) -> Session:
@@ -69,6 +66,7 @@ def _created(record: j.Record) -> Session:
         updated_at=record.at,
         revision=record.rev,
         config_hash=record.data.config_hash,
+        title=record.data.title,
     )
 
 
@@ -87,7 +85,7 @@ def _apply(session: Session, record: j.Record) -> Session:
             error = LastError(kind=f"model/{data.code}", message=data.message, at=at)
             return replace(session, last_error=error, tries=session.tries + data.attempts, asked=None, asked_note=None)
         case j.ToolResults():
-            return _with_answer(session, lambda answer: replace(answer, committed=True))
+            return with_answer(session, lambda answer: replace(answer, committed=True))
         case j.Waiting():
             return replace(session, driven_by=data.driven_by)
         case j.Paused():
@@ -96,6 +94,10 @@ def _apply(session: Session, record: j.Record) -> Session:
             return replace(session, paused=None)
         case j.Repaired():
             return _repaired(session, data, record)
+        case j.Imported():
+            return _doubted(session)
+        case j.Updated():
+            return _updated(session, data)
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             return _ended(session, data, at)
         case _:
@@ -109,8 +111,8 @@ def _call_record(session: Session, record: j.Record) -> Session:
     if batch is None or all(call.call_id != call_id for call in batch.calls):
         raise IllegalRecord(f"record {record.rev}: {data.type} names call {call_id}, which is not open")
     counted = isinstance(data, j.CallDecided) and all(call.verdict is None for call in batch.calls)
-    session = _map_calls(session, lambda call: update_call(call, record) if call.call_id == call_id else call)
-    return _with_turn(session, lambda turn: replace(turn, steps=turn.steps + 1)) if counted else session
+    session = map_calls(session, lambda call: update_call(call, record) if call.call_id == call_id else call)
+    return with_turn(session, lambda turn: replace(turn, steps=turn.steps + 1)) if counted else session
 
 
 def _input(session: Session, data: j.Input, record: j.Record) -> Session:
@@ -123,11 +125,11 @@ def _input(session: Session, data: j.Input, record: j.Record) -> Session:
         return replace(session, turns=(*session.turns, turn), last_error=None)
     if turn.turn_id != data.turn_id:
         raise IllegalRecord(f"record {record.rev}: input for turn {data.turn_id} while {turn.turn_id} is open")
-    return _with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
+    return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
 
 
 def _model_requested(session: Session, data: j.ModelRequested, note: NoteEntry) -> Session:
-    session = _with_turn(_interrupted(session), lambda turn: replace(turn, steps=turn.steps + 1))
+    session = with_turn(_interrupted(session), lambda turn: replace(turn, steps=turn.steps + 1))
     return replace(session, asked=data, asked_note=note, config_hash=data.config_hash, driven_by=data.driven_by)
 
 
@@ -141,13 +143,13 @@ def _interrupted(session: Session) -> Session:
         before = tuple(entry for entry in turn.entries if entry.revision < note.revision)
         return replace(turn, entries=(*before, note, *turn.entries[len(before) :]))
 
-    return replace(_with_turn(session, insert), asked=None, asked_note=None)
+    return replace(with_turn(session, insert), asked=None, asked_note=None)
 
 
 def _candidate(session: Session, data: j.Candidate, record: j.Record) -> Session:
     calls = tuple(Call(call.call_id, call.tool, call.arguments, fault=call.fault) for call in data.calls)
     entry = AnswerEntry(data.step_id, data.blocks, calls, data.finish_reason, record.rev, record.at)
-    session = _with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
+    session = with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
     return replace(
         session,
         usage=_add(session.usage, data.usage),
@@ -160,17 +162,27 @@ def _candidate(session: Session, data: j.Candidate, record: j.Record) -> Session
 
 
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
-    def doubt(call: Call) -> Call:
-        if call.final:
-            return call
-        return replace(call, in_doubt=True, state="uncertain" if call.verdict else "ready")
-
     text = f"{data.cut_bytes} bytes of a torn write were cut off the journal at byte {data.offset} and kept beside it"
     note = NoteEntry(text, record.rev, record.at)
     if session.open_turn is None:
         return session
-    session = _map_open_calls(session, doubt)
-    return _with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, note)))
+    session = _doubted(session) if data.may_have_run else session
+    return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, note)))
+
+
+def _doubted(session: Session) -> Session:
+    """Nobody can tell of an open call what became of it."""
+
+    def doubt(call: Call) -> Call:
+        return replace(call, in_doubt=True, state="uncertain" if call.verdict else "ready")
+
+    return map_open_calls(session, doubt) if session.open_turn is not None else session
+
+
+def _updated(session: Session, data: j.Updated) -> Session:
+    title = session.title if data.title is None else data.title
+    archived = session.archived if data.archived is None else data.archived
+    return replace(session, title=title, archived=archived)
 
 
 def _ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped, at: str) -> Session:
@@ -198,42 +210,7 @@ def _ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped,
         messages = turn_messages(turn.entries)
         return replace(turn, end=end, ended_at=at, messages=messages, digest=turn_digest(before, messages))
 
-    return _with_turn(session, close)
-
-
-def _with_turn(session: Session, change: Callable[[Turn], Turn]) -> Session:
-    turn = session.open_turn
-    if turn is None:
-        raise IllegalRecord(f"no turn is open at revision {session.revision}")
-    return replace(session, turns=(*session.turns[:-1], change(turn)))
-
-
-def _with_answer(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -> Session:
-    answer = session.last_answer
-    if answer is None or answer.committed or not answer.settled:
-        raise IllegalRecord(f"no finished batch of calls at revision {session.revision}")
-    changed = change(answer)
-
-    def swap(turn: Turn) -> Turn:
-        return replace(turn, entries=tuple(changed if entry is answer else entry for entry in turn.entries))
-
-    return _with_turn(session, swap)
-
-
-def _map_calls(session: Session, change: Callable[[Call], Call]) -> Session:
-    batch = session.batch
-    if batch is None:
-        return session
-    changed = replace(batch, calls=tuple(change(call) for call in batch.calls))
-
-    def swap(turn: Turn) -> Turn:
-        return replace(turn, entries=tuple(changed if entry is batch else entry for entry in turn.entries))
-
-    return _with_turn(session, swap)
-
-
-def _map_open_calls(session: Session, change: Callable[[Call], Call]) -> Session:
-    return _map_calls(session, lambda call: call if call.final else change(call))
+    return with_turn(session, close)
 
 
 def _add(total: Usage, more: Usage) -> Usage:

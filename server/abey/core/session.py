@@ -135,6 +135,8 @@ class Session:
     updated_at: Timestamp
     revision: int
     config_hash: str
+    title: str
+    archived: bool = False
     turns: tuple[Turn, ...] = ()
     queue: tuple[InputQueued, ...] = ()
     paused: Paused | None = None

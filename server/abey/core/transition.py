@@ -29,8 +29,9 @@ from abey.core.events import (
     TimePassed,
     ToolAsked,
     ToolEnded,
+    Update,
 )
-from abey.core.inputs import drive, pause, send, start
+from abey.core.inputs import drive, pause, send, start, update
 from abey.core.machine import Closing, Context, Draft, Machine
 from abey.core.replay import apply
 from abey.core.session import AnswerEntry, Session, open_calls
@@ -88,6 +89,8 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return complete(draft, event)
         case Pause():
             return pause(draft, event)
+        case Update():
+            return update(draft, event)
         case Cancel() | Stop():
             return _close(draft, event)
         case GraceOver():
@@ -162,6 +165,7 @@ def _tool_ended(draft: Draft, call_id: str, event: ToolEnded) -> Draft:
             outcome="failed" if outcome.failed else "completed",
             output=outcome.content,
             error=outcome.error,
+            whole=outcome.whole,
         )
     )
 

@@ -28,7 +28,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
     return s.Session(
         session_id=session.id,
         agent=session.created.agent,
-        title=session.created.title,
+        title=session.title,
         cwd=session.created.cwd,
         state=session.state,
         activity=machine.work.activity,
@@ -44,6 +44,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
         created_at=session.created_at,
         updated_at=session.updated_at,
+        archived=True if session.archived else None,
         parent=session.created.parent,
         forked_from=session.created.forked_from,
         config_hash=session.config_hash,
@@ -61,7 +62,7 @@ def summary_view(machine: Machine) -> Summary:
             break
     return Summary(
         session_id=session.id,
-        title=session.created.title,
+        title=session.title,
         cwd=session.created.cwd,
         state=session.state,
         activity=machine.work.activity,
@@ -215,6 +216,7 @@ def _call(call: Call) -> t.ItemCall:
         state=call.state,
         decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,
         token=call.verdict.token if call.verdict else None,
+        output_bytes=call.finished.whole.bytes if call.finished and call.finished.whole else None,
         may_have_run=True if call.may_have_run and call.state in ("cancelled", "uncertain") else None,
         started_at=call.started_at,
         ended_at=call.ended_at,

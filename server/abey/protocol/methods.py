@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from abey.protocol import queries as q
 from abey.protocol import requests as r
+from abey.protocol import upkeep as u
 from abey.protocol.base import Wire
 from abey.protocol.params import NoParams, Nothing
 from abey.protocol.session import Session
@@ -53,6 +54,24 @@ SESSIONS = Method("agents/sessions", q.SessionsParams, q.SessionsResult)
 
 EVENTS = Method("agents/events", q.EventsParams, q.EventsResult)
 
+OUTPUT = Method("agents/output", u.OutputParams, u.OutputResult)
+
+UPDATE = Method("agents/update", u.UpdateParams, Session)
+
+DELETE = Method("agents/delete", u.DeleteParams, Nothing)
+
+RESTORE = Method("agents/restore", q.SessionParams, Session)
+
+EXPORT = Method("agents/export", u.ExportParams, u.ExportResult)
+
+IMPORT = Method("agents/import", u.ImportParams, Session)
+
+DOCTOR = Method("agents/doctor", NoParams, u.DoctorResult)
+
+REPAIR = Method("agents/repair", u.RepairParams, u.RepairResult)
+
+GC = Method("agents/gc", u.GcParams, u.GcResult)
+
 LIST = Method("agents/list", q.AgentListParams, q.AgentListResult)
 
 VALIDATE = Method("agents/validate", q.ValidateParams, q.ValidateResult)
@@ -79,6 +98,15 @@ METHODS: tuple[Method[Any, Any], ...] = (
     TRANSCRIPT,
     SESSIONS,
     EVENTS,
+    OUTPUT,
+    UPDATE,
+    DELETE,
+    RESTORE,
+    EXPORT,
+    IMPORT,
+    DOCTOR,
+    REPAIR,
+    GC,
     LIST,
     VALIDATE,
     EXPLAIN,

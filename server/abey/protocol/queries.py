@@ -44,10 +44,14 @@ class TranscriptResult(Wire):
 
 
 class SessionsParams(Wire):
+    """`query`: words, all of which stand in the session. Sessions that are put away are shown only if `archived`."""
+
+    query: str | None = None
     agent: str | None = None
     under: tuple[str, ...] | None = None
     state: State | None = None
     attention: str | None = None
+    archived: Flag = False
     cursor: str | None = None
     limit: Int = Field(default=100, ge=1, le=1000)
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from abey.protocol.base import Int, Timestamp, Wire
+from abey.protocol.base import Flag, Int, Timestamp, Wire
 from abey.protocol.transcript import Pending
 
 State = Literal["userTurn", "llmTurn", "partialUserTurn", "completed", "stopped"]
@@ -77,4 +77,5 @@ class Session(Wire):
     forked_from: str | None = None
     config_hash: str
     config_state: Literal["ok", "stale"]
+    archived: Flag | None = None
     damaged: Damage | None = None

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from abey.core.agent import Agent
+from abey.core.edits import IllegalRecord
 from abey.core.machine import Machine
-from abey.core.replay import IllegalRecord, apply, recover
+from abey.core.replay import apply, recover
 from abey.core.session import Session
 from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record

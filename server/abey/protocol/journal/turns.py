@@ -1,26 +1,12 @@
-"""The records of a journal: what happened to a session, in order (journal.md; machine.md, Write before you act).
+"""What happens to a session and its turns: input, the model's answers, and the ways a turn ends."""
 
-Format version 1. A record is never changed or removed; a new member is optional, a new type raises the version
-unless it is ignorable.
-"""
+from typing import ClassVar
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-from abey.protocol.base import Flag, Int, Json, Timestamp, Wire
+from abey.protocol.base import Int, Json
 from abey.protocol.blocks import Block, ProposedCall
-from abey.protocol.outcomes import Outcome
-from abey.protocol.policy import Disposition
+from abey.protocol.journal.record import RecordData
 from abey.protocol.session import Delivery, Driver, TurnEnd, Usage
-from abey.protocol.transcript import Client, Part, Question
-
-FORMAT_VERSION = 1
-
-
-class RecordData(Wire):
-    """The `data` of a record; `type` is its name in the journal."""
-
-    type: ClassVar[str]
+from abey.protocol.transcript import Client, Part
 
 
 class Created(RecordData):
@@ -94,72 +80,6 @@ class ModelFailure(RecordData):
     attempts: Int
 
 
-class CallDecided(RecordData):
-    """The verdict on a call, durable before it is shown or run. A second one only renews `tool_hash`."""
-
-    type: ClassVar[str] = "call-decided"
-    call_id: str
-    token: str
-    disposition: Disposition
-    reason: str | None = None
-    rule: Json = None
-    runnable: Flag
-    policy_hash: str
-    tool_hash: str
-    config_hash: str
-    idempotent: Flag = False
-    serial: Flag = False
-    expires_at: Timestamp | None = None
-
-
-class CallResolved(RecordData):
-    """What a person, a program or a rule answered. `arguments` is the text that will run, when it was edited."""
-
-    type: ClassVar[str] = "call-resolved"
-    call_id: str
-    by: str
-    client: Client | None = None
-    outcome: Outcome
-    arguments: str | None = None
-    rule_id: str | None = None
-    answers_question: Flag = False
-
-
-class CallExpired(RecordData):
-    type: ClassVar[str] = "call-expired"
-    call_id: str
-
-
-class CallAsked(RecordData):
-    """A running call asks a person; durable before the question is shown."""
-
-    type: ClassVar[str] = "call-asked"
-    call_id: str
-    question: Question
-
-
-class CallStarted(RecordData):
-    """Durable before the tool's first side effect."""
-
-    type: ClassVar[str] = "call-started"
-    call_id: str
-    invocation_id: str
-    arguments_hash: str
-    child_id: str | None = None
-
-
-class CallFinished(RecordData):
-    """What came of a call. `output` is content as protocol.md has it; `error` a kind such as `tool/unknown`."""
-
-    type: ClassVar[str] = "call-finished"
-    call_id: str
-    invocation_id: str | None = None
-    outcome: Literal["completed", "failed", "cancelled", "denied"]
-    output: Json
-    error: str | None = None
-    may_have_run: Flag | None = None
-
-
 class ToolResults(RecordData):
     """Every call of the batch has its result; ids in model order."""
 
@@ -226,25 +146,3 @@ class Paused(RecordData):
 class Resumed(RecordData):
     type: ClassVar[str] = "resumed"
     by: str
-
-
-class Repaired(RecordData):
-    """A torn tail was cut off: whatever is unfinished may have run (journal.md, Recovery)."""
-
-    type: ClassVar[str] = "repaired"
-    offset: Int
-    cut_bytes: Int
-    may_have_run: Flag
-
-
-RECORD_TYPES: dict[str, type[RecordData]] = {kind.type: kind for kind in RecordData.__subclasses__()}
-"""Every record type of this version by its name in the journal: all of them are defined above."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One line of a journal. Order is by `rev` alone; `at` is for people."""
-
-    rev: Int
-    at: Timestamp
-    data: RecordData

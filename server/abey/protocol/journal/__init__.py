@@ -1,0 +1,67 @@
+"""The records of a journal: what happened to a session, in order (journal.md; machine.md, Write before you act).
+
+Format version 1. A record is never changed or removed; a new member is optional, a new type raises the version
+unless it is ignorable.
+"""
+
+from abey.protocol.journal.calls import (
+    BlobRef,
+    CallAsked,
+    CallDecided,
+    CallExpired,
+    CallFinished,
+    CallResolved,
+    CallStarted,
+)
+from abey.protocol.journal.record import FORMAT_VERSION, Record, RecordData
+from abey.protocol.journal.turns import (
+    Cancelled,
+    Candidate,
+    Created,
+    Failed,
+    Final,
+    Input,
+    InputQueued,
+    ModelFailure,
+    ModelRequested,
+    Paused,
+    Resumed,
+    Stopped,
+    ToolResults,
+    Waiting,
+)
+from abey.protocol.journal.upkeep import Imported, Repaired, Updated
+
+__all__ = [
+    "FORMAT_VERSION",
+    "RECORD_TYPES",
+    "BlobRef",
+    "CallAsked",
+    "CallDecided",
+    "CallExpired",
+    "CallFinished",
+    "CallResolved",
+    "CallStarted",
+    "Cancelled",
+    "Candidate",
+    "Created",
+    "Failed",
+    "Final",
+    "Imported",
+    "Input",
+    "InputQueued",
+    "ModelFailure",
+    "ModelRequested",
+    "Paused",
+    "Record",
+    "RecordData",
+    "Repaired",
+    "Resumed",
+    "Stopped",
+    "ToolResults",
+    "Updated",
+    "Waiting",
+]
+
+RECORD_TYPES: dict[str, type[RecordData]] = {kind.type: kind for kind in RecordData.__subclasses__()}
+"""Every record type of this version by its name in the journal."""

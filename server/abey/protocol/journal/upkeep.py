@@ -1,0 +1,37 @@
+"""What happens to the journal itself: it is mended, renamed, or made from a file of elsewhere."""
+
+from typing import ClassVar
+
+from abey.protocol.base import Flag, Int
+from abey.protocol.journal.record import RecordData
+from abey.protocol.transcript import Client
+
+
+class Repaired(RecordData):
+    """A torn tail was cut off: whatever is unfinished may have run (journal.md, Recovery)."""
+
+    type: ClassVar[str] = "repaired"
+    offset: Int
+    cut_bytes: Int
+    may_have_run: Flag
+
+
+class Updated(RecordData):
+    """What a person calls the session, and whether it is put away. An absent member changes nothing."""
+
+    type: ClassVar[str] = "updated"
+    title: str | None = None
+    archived: Flag | None = None
+    client: Client | None = None
+
+
+class Imported(RecordData):
+    """The session was made from a file: what is unfinished here may have run elsewhere.
+
+    `source` is the file's name, for people; `original` its text, where what we keep of it would not give it back.
+    """
+
+    type: ClassVar[str] = "imported"
+    format: str
+    source: str
+    original: str | None = None
