@@ -10,7 +10,7 @@ from dataclasses import replace
 from abey.core.calls import update_call
 from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
-from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import journal as j
 from abey.protocol.session import LastError, Paused, TurnEnd, Usage
 
@@ -95,7 +95,7 @@ def _apply(session: Session, record: j.Record) -> Session:
         case j.Repaired():
             return _repaired(session, data, record)
         case j.Imported():
-            return _doubted(session)
+            return _doubted(session, spared=("deferred",))
         case j.Updated():
             return _updated(session, data)
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
@@ -170,10 +170,12 @@ def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
     return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, note)))
 
 
-def _doubted(session: Session) -> Session:
-    """Nobody can tell of an open call what became of it."""
+def _doubted(session: Session, spared: tuple[CallState, ...] = ()) -> Session:
+    """Nobody can tell of an open call what became of it, unless it is in one of these states."""
 
     def doubt(call: Call) -> Call:
+        if call.state in spared:
+            return call
         return replace(call, in_doubt=True, state="uncertain" if call.verdict else "ready")
 
     return map_open_calls(session, doubt) if session.open_turn is not None else session

@@ -26,7 +26,7 @@ class Updated(RecordData):
 
 
 class Imported(RecordData):
-    """The session was made from a file: what is unfinished here may have run elsewhere.
+    """The session was made from a file: what had begun, or was free to, may have run elsewhere.
 
     `source` is the file's name, for people; `original` its text, where what we keep of it would not give it back.
     """
