@@ -146,6 +146,12 @@ ERRORS: list[tuple[dict[str, Any], str, Any, str]] = [
         "tol",
         "unknown field `tol`; did you mean `tool`",
     ),
+    (
+        agent(compaction={"atTokens": 9, "keepTokens": 9}),
+        "compaction",
+        9,
+        "`keepTokens` must be less than `atTokens`, 9: else nothing is left to sum up",
+    ),
 ]
 
 
@@ -206,18 +212,11 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "`outputSchema` is kept but not applied in this version",
     ),
     (
-        agent(compaction={"atTokens": 9, "keepTokens": 3}),
-        "warning",
-        "unsupported",
-        "compaction",
-        "`compaction` is kept but not applied in this version",
-    ),
-    (
         agent(limits={"maxCost": 5.0}),
         "warning",
-        "unsupported",
+        "no-prices",
         "maxCost",
-        "`maxCost` is kept but not applied in this version",
+        "without `model.prices` a cost is known, and limited, only where the provider says it",
     ),
     (
         agent(model={"provider": "openai", "name": "x"}),

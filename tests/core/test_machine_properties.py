@@ -1,5 +1,6 @@
 """Arbitrary events, legal or not, with crashes in between: the invariants hold after each."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,9 @@ from abey.core.effects import AskModel, RunTool
 from abey.core.hashes import shown_hash
 from abey.core.session import AnswerEntry
 from abey.protocol import outcomes as o
+from abey.protocol.config import Compaction
 from abey.protocol.transcript import Question
+from abey.runtime.models.strictness import fault_of
 
 NAMES = [one.name for one in TOOLS] + ["gone"]
 RUNS = [e.STEP, e.UNTIL_YIELD, e.UNTIL_TURN, e.THIS_TURN, e.Run(max_steps=2), e.Run(synchronous=True)]
@@ -61,9 +64,16 @@ ACTIONS = st.one_of(
     st.tuples(st.just("time"), st.sampled_from([1000, 61_000])),
     st.tuples(st.just("crash")),
     st.tuples(st.just("crash")),
-    st.tuples(st.just("reload"), st.booleans()),
+    st.tuples(st.just("reload"), st.sampled_from(["as it was", "other tools", "sums up"])),
     st.tuples(st.just("drain"), st.booleans()),
 )
+
+
+VERSIONS = {
+    "as it was": agent(),
+    "other tools": agent((tool("run", idempotent=True), *TOOLS[1:])),
+    "sums up": replace(agent(), compaction=Compaction(at_tokens=40, keep_tokens=20)),
+}
 
 
 def play(world: World, action: Any, seen: list[str]) -> None:
@@ -126,8 +136,8 @@ def play_rest(world: World, action: Any, seen: list[str]) -> None:
             world.send(e.TimePassed())
         case ("crash",):
             world.crash()
-        case ("reload", changed):
-            world.agent = agent((tool("run", idempotent=True), *TOOLS[1:]) if changed else TOOLS)
+        case ("reload", version):
+            world.agent = VERSIONS[version]
         case ("drain", draining):
             world.draining = draining
             world.send(e.TimePassed())
@@ -155,14 +165,23 @@ def complete(world: World, index: int, outcome: Any, right: bool, resume: bool) 
     world.try_send(e.Complete(call.verdict.token, outcome, shown, CLIENT, resume=resume))
 
 
+def assert_sendable(world: World) -> None:
+    """Whatever a model is asked, the strictest provider takes it."""
+    asked = [one for one in world.effects if isinstance(one, AskModel)]
+    assert [fault_of(one.request) for one in asked] == [None] * len(asked)
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(ACTIONS, min_size=10, max_size=50), st.sampled_from([None, *RUNS]))
-def test_the_invariants_hold_after_every_event_crash_and_replay(actions: list[Any], first: e.Run | None) -> None:
-    world = World()
+@given(st.lists(ACTIONS, min_size=10, max_size=50), st.sampled_from([None, *RUNS]), st.sampled_from(list(VERSIONS)))
+def test_the_invariants_hold_after_every_event_crash_and_replay(
+    actions: list[Any], first: e.Run | None, version: str
+) -> None:
+    world = World(VERSIONS[version])
     world.start("hello", first)
     seen: list[str] = []
     for action in actions:
         play(world, action, seen)
+        assert_sendable(world)
     world.crash()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from abey.protocol.config import Compaction, Prices
 from abey.protocol.policy import Policy
 
 
@@ -32,6 +33,8 @@ class Limits:
     max_concurrency: int = 4
     max_steps: int = 50
     stop_grace_seconds: float = 10.0
+    max_tokens: int | None = None
+    max_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +53,7 @@ class Agent:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     policy: Policy | None = None
     limits: Limits = Limits()
+    prices: Prices | None = None
+    compaction: Compaction | None = None
     synchronous: bool = False
     stale: bool = False

@@ -5,22 +5,59 @@ from collections.abc import Iterable, Sequence
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ResultMessage, UserMessage
 from abey.core.session import AnswerEntry, Call, Entry, InputEntry, NoteEntry, Session
 from abey.protocol.base import Json, sha256_hex
+from abey.protocol.transcript import TextPart
+
+SUMMARY = "[The conversation up to here, summed up]"
 
 
-def history(session: Session) -> tuple[Message, ...]:
-    """Every message of the session, oldest first. Legal for the strictest provider in every state."""
+def history(session: Session, up_to: int | None = None) -> tuple[Message, ...]:
+    """Every message that a model is sent, oldest first: the last summary, then all that came after what it sums up.
+
+    Legal for the strictest provider in every state. `up_to`: only entries up to that revision.
+    """
     messages: list[Message] = []
+    summary = summed_up(session)
+    if summary:
+        messages.append(UserMessage((TextPart(text=summary),)))
+    after = session.compacted.up_to if session.compacted else 0
     for turn in session.turns:
-        _extend(messages, turn.messages if turn.end is not None else turn_messages(turn.entries))
+        whole = bool(turn.entries) and turn.entries[0].revision > after and up_to is None
+        if whole and turn.end is not None:
+            _extend(messages, turn.messages)
+        else:
+            _extend(messages, turn_messages(_between(turn.entries, after, up_to)))
     return tuple(messages)
+
+
+def summed_up(session: Session) -> str:
+    """What the model is told in place of what was summed up; empty where nothing was."""
+    return f"{SUMMARY}\n\n{session.compacted.summary}" if session.compacted else ""
+
+
+def sent_entries(session: Session) -> tuple[Entry, ...]:
+    """The entries that are sent as they are, oldest first."""
+    after = session.compacted.up_to if session.compacted else 0
+    return tuple(entry for turn in session.turns for entry in _between(turn.entries, after, None))
 
 
 def turn_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
     """The messages of one turn; neighbouring inputs are one message."""
     messages: list[Message] = []
     for entry in entries:
-        _extend(messages, _entry_messages(entry))
+        _extend(messages, entry_messages(entry))
     return tuple(messages)
+
+
+def entry_messages(entry: Entry) -> tuple[Message, ...]:
+    """What an entry tells a model: an answer stands with the results of its calls."""
+    match entry:
+        case InputEntry():
+            return (UserMessage(entry.parts),)
+        case AnswerEntry():
+            calls = tuple(CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls)
+            return (AssistantMessage(entry.blocks, calls), *(result_of(call) for call in entry.calls))
+        case NoteEntry():
+            return ()
 
 
 def turn_digest(before: str, messages: Sequence[Message]) -> str:
@@ -33,13 +70,19 @@ def request_hash(session: Session) -> str:
     ended = [turn for turn in session.turns if turn.end is not None]
     before = ended[-1].digest if ended else ""
     current = turn_messages(session.open_turn.entries) if session.open_turn else ()
-    return turn_digest(before, current)
+    digest = turn_digest(before, current)
+    compacted = session.compacted
+    return sha256_hex([digest, compacted.up_to, compacted.summary]) if compacted else digest
 
 
 def result_of(call: Call) -> ResultMessage:
     """The one result a model is told for `call`, in whatever state it is."""
     content, is_error = _told(call)
     return ResultMessage(call.call_id, call.tool, _mended(content), is_error)
+
+
+def _between(entries: Iterable[Entry], after: int, up_to: int | None) -> tuple[Entry, ...]:
+    return tuple(entry for entry in entries if after < entry.revision and (up_to is None or entry.revision <= up_to))
 
 
 def _extend(messages: list[Message], more: Iterable[Message]) -> None:
@@ -49,17 +92,6 @@ def _extend(messages: list[Message], more: Iterable[Message]) -> None:
             messages[-1] = UserMessage(last.parts + message.parts)
         else:
             messages.append(message)
-
-
-def _entry_messages(entry: Entry) -> tuple[Message, ...]:
-    match entry:
-        case InputEntry():
-            return (UserMessage(entry.parts),)
-        case AnswerEntry():
-            calls = tuple(CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls)
-            return (AssistantMessage(entry.blocks, calls), *(result_of(call) for call in entry.calls))
-        case NoteEntry():
-            return ()
 
 
 def _told(call: Call) -> tuple[Json, bool]:

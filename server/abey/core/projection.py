@@ -67,6 +67,9 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
             yield Mark("usage")
         case j.ModelFailure() | j.Repaired():
             yield Mark("note")
+        case j.Compacted():
+            yield Mark("note")
+            yield Mark("usage")
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             if before is not None and before.open_turn is not None:
                 yield Mark("turn/completed")
@@ -109,6 +112,8 @@ def _note(data: j.RecordData) -> str:
     match data:
         case j.ModelFailure():
             return f"the model call failed ({data.code}): {data.message}"
+        case j.Compacted():
+            return f"summed up for the model, up to revision {data.up_to}"
         case j.Repaired():
             return f"{data.cut_bytes} bytes of a torn write were cut off the journal at byte {data.offset}"
         case _:

@@ -7,12 +7,13 @@ function, so what is replayed is what was remembered.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from abey.core.budget import total
 from abey.core.calls import update_call
 from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
 from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import journal as j
-from abey.protocol.session import LastError, Paused, TurnEnd, Usage
+from abey.protocol.session import LastError, Paused, TurnEnd
 
 
 def fold(records: Iterable[j.Record]) -> Session | None:
@@ -81,6 +82,8 @@ def _apply(session: Session, record: j.Record) -> Session:
             return _model_requested(session, data, NoteEntry("model call interrupted", record.rev, at))
         case j.Candidate():
             return _candidate(session, data, record)
+        case j.Compacted():
+            return _compacted(session, data, record)
         case j.ModelFailure():
             error = LastError(kind=f"model/{data.code}", message=data.message, at=at)
             return replace(session, last_error=error, tries=session.tries + data.attempts, asked=None, asked_note=None)
@@ -129,7 +132,8 @@ def _input(session: Session, data: j.Input, record: j.Record) -> Session:
 
 
 def _model_requested(session: Session, data: j.ModelRequested, note: NoteEntry) -> Session:
-    session = with_turn(_interrupted(session), lambda turn: replace(turn, steps=turn.steps + 1))
+    counted = 0 if data.sums_up is not None else 1
+    session = with_turn(_interrupted(session), lambda turn: replace(turn, steps=turn.steps + counted))
     return replace(session, asked=data, asked_note=note, config_hash=data.config_hash, driven_by=data.driven_by)
 
 
@@ -152,9 +156,24 @@ def _candidate(session: Session, data: j.Candidate, record: j.Record) -> Session
     session = with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
     return replace(
         session,
-        usage=_add(session.usage, data.usage),
-        context_tokens=data.usage.input_tokens + data.usage.output_tokens,
+        usage=total(session.usage, data.usage),
+        context_tokens=data.usage.input_tokens + data.usage.output_tokens or None,
         tries=session.tries + data.attempts,
+        asked=None,
+        asked_note=None,
+        last_error=None,
+    )
+
+
+def _compacted(session: Session, data: j.Compacted, record: j.Record) -> Session:
+    note = NoteEntry(f"summed up for the model, up to revision {data.up_to}: {data.summary}", record.rev, record.at)
+    session = with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, note)))
+    return replace(
+        session,
+        usage=total(session.usage, data.usage),
+        context_tokens=None,
+        tries=session.tries + data.attempts,
+        compacted=data,
         asked=None,
         asked_note=None,
         last_error=None,
@@ -213,15 +232,3 @@ def _ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped,
         return replace(turn, end=end, ended_at=at, messages=messages, digest=turn_digest(before, messages))
 
     return with_turn(session, close)
-
-
-def _add(total: Usage, more: Usage) -> Usage:
-    def plus(left: int | None, right: int | None) -> int | None:
-        return None if left is None and right is None else (left or 0) + (right or 0)
-
-    return Usage(
-        input_tokens=total.input_tokens + more.input_tokens,
-        output_tokens=total.output_tokens + more.output_tokens,
-        cached_tokens=plus(total.cached_tokens, more.cached_tokens),
-        reasoning_tokens=plus(total.reasoning_tokens, more.reasoning_tokens),
-    )

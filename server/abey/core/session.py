@@ -15,6 +15,7 @@ from abey.protocol.journal import (
     CallFinished,
     CallResolved,
     CallStarted,
+    Compacted,
     Created,
     InputQueued,
     ModelRequested,
@@ -145,6 +146,7 @@ class Session:
     usage: Usage = Usage()
     context_tokens: int | None = None
     tries: int = 0
+    compacted: Compacted | None = None
     driven_by: Driver = "step"
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None

@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
+from abey.core.agent import Agent
+from abey.core.budget import exhausted
+from abey.core.compaction import due, summary_request
 from abey.core.conversation import ModelRequest, OfferedTool
 from abey.core.dispatch import continue_phase, dispatch, startable
 from abey.core.effects import AskModel, EndRun
 from abey.core.events import Run
 from abey.core.history import history, request_hash
 from abey.core.machine import ActiveRun, Draft, Invocation
-from abey.core.session import AnswerEntry, open_calls
-from abey.core.turns import commit_batch, exceed_steps, finish_closing
+from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.turns import commit_batch, finish_closing, reach_limit
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.session import Driver
@@ -131,8 +134,9 @@ def _begin_step(draft: Draft) -> Draft:
     match draft.session.state:
         case "userTurn" | "llmTurn":
             draft = draft.with_latest_agent()
-            if draft.session.open_turn and draft.session.open_turn.steps >= draft.context.agent.limits.max_steps:
-                return exceed_steps(draft)
+            reached = exhausted(draft.session, draft.context.agent)
+            if reached is not None:
+                return reach_limit(draft, reached)
             return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
         case "partialUserTurn" if startable(draft.session):
             return draft.with_latest_agent().with_work(replace(draft.work, phase="tools"))
@@ -145,6 +149,7 @@ def _ask_model(draft: Draft) -> Draft:
     if turn is None:
         raise ValueError("a userTurn has an open turn")
     invocation_id = draft.mint("invocation")
+    up_to = due(session, agent)
     requested = j.ModelRequested(
         turn_id=turn.turn_id,
         step_id=draft.mint("step"),
@@ -152,11 +157,16 @@ def _ask_model(draft: Draft) -> Draft:
         request_hash=request_hash(session),
         config_hash=agent.config_hash,
         driven_by=_driver(draft),
+        sums_up=up_to,
     )
-    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
-    request = ModelRequest(agent.system_prompt, history(session), tools, session.tries)
+    request = _request(session, agent) if up_to is None else summary_request(session, agent, up_to)
     draft = draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request))
     return draft.with_work(replace(draft.work, phase="model"))
+
+
+def _request(session: Session, agent: Agent) -> ModelRequest:
+    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
+    return ModelRequest(agent.system_prompt, history(session), tools, session.tries)
 
 
 def _driver(draft: Draft) -> Driver:

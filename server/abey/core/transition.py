@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from abey.core.agent import Agent
+from abey.core.budget import priced
 from abey.core.completing import complete, pending_kind
 from abey.core.effects import Effect, Quarantined
 from abey.core.events import (
@@ -39,7 +40,8 @@ from abey.core.steps import end_run, settle, step_over
 from abey.core.turns import begin_closing, end_turn, finish_closing
 from abey.errors import ModelFailed
 from abey.protocol import journal as j
-from abey.protocol.blocks import ProposedCall
+from abey.protocol.blocks import ProposedCall, TextBlock
+from abey.protocol.session import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,9 @@ def _answered(draft: Draft, event: ModelAnswered) -> Draft:
     requested, answer = draft.session.asked, event.answer
     if requested is None:
         raise ValueError("an answer to no request")
+    usage = priced(answer.usage, draft.context.agent.prices)
+    if requested.sums_up is not None:
+        return _summed_up(draft, event, requested, usage)
     candidate = j.Candidate(
         turn_id=requested.turn_id,
         step_id=requested.step_id,
@@ -181,11 +186,30 @@ def _answered(draft: Draft, event: ModelAnswered) -> Draft:
         blocks=answer.blocks,
         calls=_named(draft, event),
         finish_reason=answer.finish_reason,
-        usage=answer.usage,
+        usage=usage,
         attempts=answer.attempts,
     )
     draft = step_over(draft.write(candidate))
     return draft if candidate.calls else end_turn(draft, j.Final(turn_id=requested.turn_id, step_id=requested.step_id))
+
+
+def _summed_up(draft: Draft, event: ModelAnswered, requested: j.ModelRequested, usage: Usage) -> Draft:
+    """A summary, and the step goes on. Without text the model has failed, as with any other answer of no use."""
+    answer = event.answer
+    summary = "".join(block.text for block in answer.blocks if isinstance(block, TextBlock)).strip()
+    if not summary:
+        message = "the model was asked to sum up the conversation, and gave no text"
+        return _model_failed(draft, ModelCallFailed(event.invocation_id, "invalid-output", message, answer.attempts))
+    compacted = j.Compacted(
+        turn_id=requested.turn_id,
+        invocation_id=event.invocation_id,
+        up_to=requested.sums_up or 0,
+        summary=summary,
+        usage=usage,
+        attempts=answer.attempts,
+    )
+    draft = draft.write(compacted)
+    return draft.with_work(replace(draft.work, phase="none"))
 
 
 def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:

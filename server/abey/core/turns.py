@@ -32,12 +32,11 @@ def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
     return draft.write(_committed(queue[0], draft.mint("turn"))) if queue else draft
 
 
-def exceed_steps(draft: Draft) -> Draft:
-    """The turn has had all the steps that its agent allows: what it still asked for is not run."""
+def reach_limit(draft: Draft, message: str) -> Draft:
+    """The turn, or the session, has had all that its agent allows: what it still asked for is not run."""
     turn = draft.session.open_turn
     if turn is None:
-        raise ValueError("only an open turn can have too many steps")
-    message = f"the turn has taken {turn.steps} steps, and limits.maxSteps is {draft.context.agent.limits.max_steps}"
+        raise ValueError("only an open turn can reach a limit")
     for call in open_calls(draft.session):
         draft = draft.write(j.CallFinished(call_id=call.call_id, outcome="cancelled", output=f"not run: {message}"))
     if draft.session.batch is not None:

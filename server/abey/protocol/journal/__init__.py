@@ -17,6 +17,7 @@ from abey.protocol.journal.record import FORMAT_VERSION, Record, RecordData
 from abey.protocol.journal.turns import (
     Cancelled,
     Candidate,
+    Compacted,
     Created,
     Failed,
     Final,
@@ -44,6 +45,7 @@ __all__ = [
     "CallStarted",
     "Cancelled",
     "Candidate",
+    "Compacted",
     "Created",
     "Failed",
     "Final",

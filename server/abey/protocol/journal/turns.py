@@ -45,7 +45,10 @@ class InputQueued(RecordData):
 
 
 class ModelRequested(RecordData):
-    """Durable before the HTTP request. `request_hash` covers the history that is sent; `config_hash` the rest."""
+    """Durable before the HTTP request. `request_hash` covers the history that is sent; `config_hash` the rest.
+
+    With `sums_up` the model is asked for a summary of what came up to that revision, and the step goes on after it.
+    """
 
     type: ClassVar[str] = "model-requested"
     turn_id: str
@@ -54,6 +57,7 @@ class ModelRequested(RecordData):
     request_hash: str
     config_hash: str
     driven_by: Driver = "step"
+    sums_up: Int | None = None
 
 
 class Candidate(RecordData):
@@ -77,6 +81,18 @@ class ModelFailure(RecordData):
     invocation_id: str
     code: str
     message: str
+    attempts: Int
+
+
+class Compacted(RecordData):
+    """From here on `summary` is told in place of what came up to revision `up_to`; the journal keeps that whole."""
+
+    type: ClassVar[str] = "compacted"
+    turn_id: str
+    invocation_id: str
+    up_to: Int
+    summary: str
+    usage: Usage
     attempts: Int
 
 

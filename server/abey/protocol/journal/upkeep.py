@@ -28,10 +28,12 @@ class Updated(RecordData):
 class Imported(RecordData):
     """The session was made from a file: what had begun, or was free to, may have run elsewhere.
 
-    `source` is the file's name, for people; `original` its text, where what we keep of it would not give it back.
+    `source` is the file's name, for people; `original` its text, where what we keep of it would not give it back, and
+    `records` the number of records after this one that tell of it.
     """
 
     type: ClassVar[str] = "imported"
     format: str
     source: str
     original: str | None = None
+    records: Int | None = None

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def sense_facts(config: AgentConfig, raw: Any) -> list[Fact]:
     """Everything to say about `config`, whose JSON is `raw`."""
     key = next((key for key in ("toolCallPolicy", "toolCallPolicyConfig") if key in raw), "")
-    return [*_tool_facts(config), *_policy_facts(config, f"/{key}"), *_later_facts(config)]
+    return [*_tool_facts(config), *_policy_facts(config, f"/{key}"), *_limit_facts(config), *_later_facts(config)]
 
 
 def command_of(tool: AnyToolKind) -> str | None:
@@ -149,6 +149,16 @@ def _may_name(pattern: str, name: str, exact: bool) -> bool:
     return head.startswith(name) or ("*" in pattern and name.startswith(head))
 
 
+def _limit_facts(config: AgentConfig) -> Iterator[Fact]:
+    plan = config.compaction
+    if plan is not None and plan.keep_tokens >= plan.at_tokens:
+        message = f"`keepTokens` must be less than `atTokens`, {plan.at_tokens}: else nothing is left to sum up"
+        yield Fact("/compaction/keepTokens", "error", "compaction", message)
+    if config.limits.max_cost is not None and config.model.prices is None:
+        message = "without `model.prices` a cost is known, and limited, only where the provider says it"
+        yield Fact("/limits/maxCost", "warning", "no-prices", message, on_key=True)
+
+
 def _later_facts(config: AgentConfig) -> Iterator[Fact]:
     """What is kept in the file for a later version."""
     if isinstance(config.model, HttpModel):
@@ -156,9 +166,6 @@ def _later_facts(config: AgentConfig) -> Iterator[Fact]:
         yield Fact("/model/provider", "warning", "unsupported", message)
     kept = {
         "/outputSchema": config.output_schema,
-        "/compaction": config.compaction,
-        "/limits/maxTokens": config.limits.max_tokens,
-        "/limits/maxCost": config.limits.max_cost,
     }
     for pointer, value in kept.items():
         if value is not None:

@@ -25,7 +25,11 @@ def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
             max_concurrency=config.limits.max_concurrency,
             max_steps=config.limits.max_steps,
             stop_grace_seconds=config.limits.stop_grace_seconds,
+            max_tokens=config.limits.max_tokens,
+            max_cost=config.limits.max_cost,
         ),
+        prices=config.model.prices,
+        compaction=config.compaction,
         synchronous=config.execution_mode == "synchronous",
     )
 
