@@ -73,6 +73,7 @@ OTHER_DATA: tuple[RecordData, ...] = (
     j.Paused(by="Ann"),
     j.Resumed(by="Ann"),
     j.Repaired(offset=1, cut_bytes=2, may_have_run=True),
+    j.Compacted(turn_id="t1", invocation_id="n1", up_to=4, summary=ODD, usage=Usage(cost=0.5), attempts=1),
     j.Updated(title=ODD, archived=True, client=PERSON),
     j.Imported(format="agents-exe", source=ODD, original=ODD),
     j.CallFinished(call_id="c1", outcome="completed", output="o", whole=j.BlobRef(sha256="0" * 64, bytes=7)),

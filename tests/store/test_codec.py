@@ -88,15 +88,20 @@ def test_a_number_that_json_does_not_know_is_refused(number: float) -> None:
         encode_unit((finished([number]),), 0)
 
 
+def waiting(length: int) -> Record:
+    """A record of many small strings, and a last one of so many characters."""
+    return Record(1, AT, Waiting(turn_id="t", step_id="s", call_ids=("c" * 1000,) * 1045 + ("c" * length,)))
+
+
 def test_a_record_may_have_the_limit_and_not_a_byte_more() -> None:
-    empty, _ = encode_unit((finished(""),), 0)
-    room = RECORD_LIMIT - len(empty)
-    assert len(encode_unit((finished("x" * room),), 0)[0]) == RECORD_LIMIT
+    room = RECORD_LIMIT - len(encode_unit((waiting(0),), 0)[0])
+    assert 0 < room < 1000
+    assert len(encode_unit((waiting(room),), 0)[0]) == RECORD_LIMIT
     with pytest.raises(TooLarge) as refused:
-        encode_unit((finished("x" * (room + 1)),), 0)
+        encode_unit((waiting(room + 1),), 0)
     assert (refused.value.message, refused.value.data) == (
-        "a record call-finished of 1048577 bytes is larger than 1048576 bytes",
-        {"kind": "too-large", "retryable": False, "record": "call-finished", "bytes": 1048577, "limit": 1048576},
+        "a record waiting of 1048577 bytes is larger than 1048576 bytes",
+        {"kind": "too-large", "retryable": False, "record": "waiting", "bytes": 1048577, "limit": 1048576},
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abey.errors import InvalidState, RecordFailed, TooLarge
-from abey.protocol.journal import CallFinished, Record
+from abey.protocol.journal import Record, ToolResults
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import Journal
@@ -92,7 +92,7 @@ def test_a_record_above_the_limit_is_refused_and_the_journal_goes_on(directory: 
     io = FaultyIO()
     journal = written(io, directory, units[:1])
     calls = list(io.calls)
-    huge = CallFinished(call_id="c", outcome="completed", output="x" * (1 << 20))
+    huge = ToolResults(turn_id="t", step_id="s", call_ids=tuple("c" * 1000 for _ in range(1100)))
     with pytest.raises(TooLarge):
         journal.append((Record(4, NOW, huge),))
     with pytest.raises(TooLarge):
@@ -139,13 +139,40 @@ def test_a_failed_write_says_why_and_where_its_bytes_stayed(directory: Path, uni
     )
 
 
-def test_a_short_write_goes_on_with_the_rest(directory: Path, units: Units) -> None:
+def test_a_short_write_is_a_failure_and_its_bytes_are_cut_off(directory: Path, units: Units) -> None:
     io = FaultyIO()
     journal = written(io, directory, units[:1])
     io.fault = Fault(at=len(io.calls), write="short")
-    journal.append(units[1])
-    assert io.calls[6:] == ["write", "write", "sync"]
-    assert scan(journal.path.read_bytes()).units == units[:2]
+    with pytest.raises(RecordFailed) as failed:
+        journal.append(units[1])
+    assert failed.value.details == {"errno": errno.EIO, "errnoName": "EIO"}
+    assert io.calls[6:] == ["write", "write", "truncate"]
+    assert scan(journal.path.read_bytes()).units == units[:1]
+    with pytest.raises(RecordFailed):
+        journal.append(units[1])
+
+
+def test_a_short_write_fails_with_the_reason_that_the_rest_meets(directory: Path, units: Units) -> None:
+    io = FillingUp()
+    journal = written(io, directory, units[:1])
+    io.room = 100
+    with pytest.raises(RecordFailed) as failed:
+        journal.append(units[1])
+    assert failed.value.details == {"errno": errno.EDQUOT, "errnoName": "EDQUOT"}
+    assert scan(journal.path.read_bytes()).units == units[:1]
+
+
+class FillingUp(FaultyIO):
+    """A disk that takes `room` bytes, and only the next write learns why it took no more."""
+
+    room = 1 << 20
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        if not self.room:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+        written = super().write(descriptor, data[: self.room])
+        self.room -= written
+        return written
 
 
 def test_nothing_is_left_of_a_session_that_could_not_be_created(directory: Path, units: Units) -> None:

@@ -184,6 +184,8 @@ async def test_calls_leave_no_descriptor_and_no_zombie_in_the_daemon(runner: Com
 def test_200_megabytes_of_output_pass_in_constant_memory(launching: str, tmp_path: Path) -> None:
     program = f"""
 import asyncio, json, pathlib, resource
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.spool import BlobSpool
 from abey.runtime.clock import SystemClock
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.groups import GroupLauncher
@@ -194,15 +196,17 @@ async def main():
     runner = CommandRunner({launching}(), SystemClock(), {{}})
     peaks = []
     for size in ("1000000", "200000000"):
-        outcome = await run_shell(runner, f"head -c {{size}} /dev/zero | tr '\\\\0' x", pathlib.Path("/"))
+        spool = BlobSpool(FileIO("process"), pathlib.Path({str(tmp_path)!r}), size)
+        script = f"head -c {{size}} /dev/zero | tr '\\\\0' x"
+        outcome = await run_shell(runner, script, pathlib.Path("/"), lambda: spool)
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    print(json.dumps([peaks[1] - peaks[0], len(outcome.content), outcome.error]))
+    print(json.dumps([peaks[1] - peaks[0], len(outcome.content), outcome.error, outcome.whole.bytes]))
 
 asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", program], env=python_environment(), capture_output=True, check=True)
-    grown_kib, length, error = json.loads(done.stdout)
-    assert (grown_kib < 8 * 1024, length <= 256 * 1024, error) == (True, True, None)
+    grown_kib, length, error, kept = json.loads(done.stdout)
+    assert (grown_kib < 12 * 1024, length <= 256 * 1024, error, kept) == (True, True, None, 64 << 20)
 
 
 def open_descriptors() -> set[tuple[str, str]]:

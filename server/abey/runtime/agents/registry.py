@@ -1,7 +1,7 @@
 """The agents there are: found by slug, by file, or given inline; read again whenever their files changed."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,19 @@ class Registry:
         workspace = os.path.join(cwd, ".abey", "agents") if cwd else ""
         return AgentListResult(items=items, untrusted=(workspace,) if os.path.isdir(workspace) else ())
 
+    def stamps(self) -> Hashable:
+        """Differs whenever an agent file of the user, or what one includes, may have changed; reads none of them."""
+        paths = self._user_files()
+        known = (self._entries.get(path) for path in paths)
+        included = {path for entry in known if entry for path, _ in entry.current.includes}
+        return tuple((path, files.stamp(path)) for path in (*paths, *sorted(included)))
+
+    def folders(self) -> Mapping[Path, Hashable]:
+        """The folders that the user's agent files are in, or would appear in, with the inode of each."""
+        links = {path.resolve().parent for path in self._user_files() if path.is_symlink()}
+        found = {path: files.stamp(path) for path in (self._folder.parent, self._folder, *sorted(links))}
+        return {path: stamp[2] for path, stamp in found.items() if stamp is not None}
+
     def path_of(self, slug: str) -> Path:
         """The file of the agent `slug`. Raises UnknownAgent, which names those there are."""
         entries = self._user_entries()
@@ -86,17 +99,20 @@ class Registry:
 
     def _user_entries(self) -> tuple[_Entry, ...]:
         """Every file there is now; one that vanishes while we look is none."""
-        try:
-            names = sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
-        except OSError:
-            names = []
         found = []
-        for name in names:
+        for path in self._user_files():
             try:
-                found.append(self._entry(self._folder / name))
+                found.append(self._entry(path))
             except UnknownAgent:
                 continue
         return tuple(found)
+
+    def _user_files(self) -> tuple[Path, ...]:
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
+        except OSError:
+            return ()
+        return tuple(self._folder / name for name in names)
 
     def _entry(self, path: Path) -> _Entry:
         """The file as it is now, read again only if it, or what it includes, changed. Raises UnknownAgent."""

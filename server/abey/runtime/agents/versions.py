@@ -1,6 +1,7 @@
 """Which version of its agent a session works with: its file's latest good one, else the last one it used."""
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,15 @@ class Versions:
         except (UnknownAgent, InvalidAgent):
             return replace(self.stored(session, session.config_hash), stale=True)
 
+    def of_row(self, path: str | None, config_hash: str) -> Agent:
+        """What `latest` gives for a session of this agent file and configHash, without its record. Raises AbeyError
+        also where only the session's own record would tell."""
+        if path is not None:
+            with suppress(UnknownAgent, InvalidAgent):
+                return self._source.by_file(Path(path))
+        kept = self._kept.get(config_hash) or self._from_store(config_hash)
+        return kept if path is None else replace(kept, stale=True)
+
     def find(self, session: Session, config_hash: str) -> Agent | None:
         """The version of that hash, None where nobody kept it."""
         try:
@@ -49,6 +59,13 @@ class Versions:
         if config is None:
             raise InvalidAgent(f"the agent config {config_hash} that session {session.id} used is gone")
         return self.keep(self._source.from_config(config))
+
+    def _from_store(self, config_hash: str) -> Agent:
+        config = self._store.load_config(config_hash)
+        agent = self._source.from_config(config) if isinstance(config, dict) else None
+        if agent is None or agent.config_hash != config_hash:
+            raise InvalidAgent(f"configs/ does not have the agent config {config_hash}")
+        return self.keep(agent)
 
     def keep(self, agent: Agent) -> Agent:
         self._kept[agent.config_hash] = agent

@@ -5,42 +5,52 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, Field, StrictBool, StrictInt, ValidationError
+from pydantic import Field, StrictBool, StrictInt, ValidationError
 
 from abey.errors import TooLarge
 from abey.protocol.base import Wire
 from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, Record
+from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, no_blobs
+from abey.runtime.store.spelling import spelled
 
 RECORD_LIMIT = 1 << 20
 """Bytes of a line, its newline included."""
+
+CROWDED_ABOVE = 1024
+"""Bytes that a value may have in a line that would be above the limit with values of BLOB_ABOVE."""
 
 NESTING_LIMIT = 256
 """Levels of arrays and objects in a record: fewer than any reader's stack can hold."""
 
 
-def encode_unit(records: Sequence[Record], prev: int) -> tuple[bytes, int]:
+def encode_unit(records: Sequence[Record], prev: int, blobs: dict[str, bytes] | None = None) -> tuple[bytes, int]:
     """The bytes of one write, and the CRC of its last record; `prev` is the CRC of the record before (0: none).
 
-    Raises TooLarge for a record above a limit; ValueError for revisions that do not follow each other and for NaN
-    and Infinity.
+    `blobs` gets what the lines refer to, by hash; it must be durable before the bytes are written.
+    Raises TooLarge for a record above a limit; ValueError for revisions that do not follow each other, for NaN and
+    Infinity, and for a large value where there are no `blobs`.
     """
     first, last = records[0].rev, records[-1].rev
     if [record.rev for record in records] != list(range(first, last + 1)):
         raise ValueError("the revisions of a unit do not follow each other")
-    lines = []
+    lines, contents = [], dict[str, bytes]()
     for record in records:
-        payload = _payload(record, first, last, prev)
+        payload = _payload(record, first, last, prev, contents)
         prev = zlib.crc32(payload)
         lines.append(b"%08x %b\n" % (prev, payload))
+    if blobs is not None:
+        blobs.update(contents)
+    elif contents:
+        raise ValueError("a value is too large for its line, and there is no place for blobs")
     return b"".join(lines), prev
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A whole record and its place. `record` is None for one of a newer version that may be skipped."""
+    """A whole record and its place. `record` is None for one of a newer version that may be skipped; `lost` are the
+    texts that stand in it for blobs that could not be had."""
 
     rev: int
     first: int
@@ -48,6 +58,7 @@ class Entry:
     prev: str
     crc: int
     record: Record | None
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ class Foreign:
     reason: str
 
 
-def decode(line: bytes) -> Entry | Garbled | Newer | Foreign:
+def decode(line: bytes, fetch: Fetch = no_blobs) -> Entry | Garbled | Newer | Foreign:
     """What a line, without its newline, holds."""
     payload = line[9:]
     crc = zlib.crc32(payload)
@@ -79,7 +90,7 @@ def decode(line: bytes) -> Entry | Garbled | Newer | Foreign:
     if line[:9] != b"%08x " % crc:
         return Garbled("the checksum does not match")
     try:
-        value = json.loads(payload.decode("ascii"), parse_constant=_refuse_constant)
+        value = _DECODER.decode(payload.decode("ascii"))
     except (ValueError, RecursionError):
         return Foreign("not the JSON of a record")
     version = value.get("v") if isinstance(value, dict) else None
@@ -89,20 +100,25 @@ def decode(line: bytes) -> Entry | Garbled | Newer | Foreign:
         envelope = _Envelope.model_validate(value)
     except ValidationError as error:
         return _refusal(error, "record")
-    return _entry(envelope, crc)
+    return _entry(envelope, crc, fetch)
 
 
-def _entry(envelope: "_Envelope", crc: int) -> Entry | Newer | Foreign:
+def _entry(envelope: "_Envelope", crc: int, fetch: Fetch) -> Entry | Newer | Foreign:
     kind = RECORD_TYPES.get(envelope.type)
     if kind is None and not envelope.ignorable:
         return Newer(f"unknown record type {envelope.type}")
-    record = None
+    record: Record | None = None
+    lost: tuple[str, ...] = ()
     if kind is not None:
+        try:
+            lost = inflate(envelope.data, envelope.blobs, fetch)
+        except ValueError as error:
+            return Foreign(f"not a valid {envelope.type}: {error}")
         try:
             record = Record(envelope.rev, envelope.at, kind.model_validate(envelope.data))
         except ValidationError as error:
             return _refusal(error, envelope.type)
-    return Entry(envelope.rev, envelope.first, envelope.last, envelope.prev, crc, record)
+    return Entry(envelope.rev, envelope.first, envelope.last, envelope.prev, crc, record, lost)
 
 
 class _Envelope(Wire):
@@ -116,6 +132,7 @@ class _Envelope(Wire):
     at: str
     type: str
     data: dict[str, Any]
+    blobs: tuple[str, ...] = ()
     ignorable: StrictBool = False
 
 
@@ -132,58 +149,51 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _payload(record: Record, first: int, last: int, prev: int) -> bytes:
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _payload(record: Record, first: int, last: int, prev: int, blobs: dict[str, bytes]) -> bytes:
     kind = record.data.type
-    envelope = {
-        "at": record.at,
-        "data": _own_keys_sorted(record.data, record.data.model_dump(by_alias=True)),
-        "first": first,
-        "last": last,
-        "prev": f"{prev:08x}",
-        "rev": record.rev,
-        "type": kind,
-        "v": FORMAT_VERSION,
-    }
-    try:
-        payload = json.dumps(envelope, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
-    except RecursionError:
-        raise _nests_too_deep(kind) from None
-    size = len(b"%08x %b\n" % (0, payload))
+    deflater, payload = _deflated(record, first, last, prev, BLOB_ABOVE)
+    if _size(payload) > RECORD_LIMIT:
+        deflater, payload = _deflated(record, first, last, prev, CROWDED_ABOVE)
+    size = _size(payload)
     if size > RECORD_LIMIT:
         message = f"a record {kind} of {size} bytes is larger than {RECORD_LIMIT} bytes"
         raise TooLarge(message, record=kind, bytes=size, limit=RECORD_LIMIT)
-    if _nesting(payload) > NESTING_LIMIT:
+    if max(map(_nesting, (payload, *deflater.documents))) > NESTING_LIMIT:
         raise _nests_too_deep(kind)
+    blobs.update(deflater.blobs)
     return payload
+
+
+def _deflated(record: Record, first: int, last: int, prev: int, above: int) -> tuple[Deflater, bytes]:
+    deflater = Deflater(above)
+    try:
+        envelope: dict[str, Any] = {
+            "at": record.at,
+            "data": spelled(record.data, deflater),
+            "first": first,
+            "last": last,
+            "prev": f"{prev:08x}",
+            "rev": record.rev,
+            "type": record.data.type,
+            "v": FORMAT_VERSION,
+        }
+        if deflater.pointers:
+            envelope = {"at": record.at, "blobs": sorted(deflater.pointers)} | envelope
+        payload = json.dumps(envelope, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except RecursionError:
+        raise _nests_too_deep(record.data.type) from None
+    return deflater, payload.encode("ascii")
+
+
+def _size(payload: bytes) -> int:
+    return len(b"%08x %b\n" % (0, payload))
 
 
 def _nests_too_deep(kind: str) -> TooLarge:
     return TooLarge(f"a record {kind} nests deeper than {NESTING_LIMIT} levels", record=kind, limit=NESTING_LIMIT)
-
-
-def _own_keys_sorted(value: Any, dumped: Any) -> Any:
-    """`dumped` with the members of our models in order and those that are absent left out.
-
-    JSON values inside are theirs, and stay as they came; a required one may be null.
-    """
-    match value:
-        case BaseModel() if isinstance(dumped, dict):
-            return {
-                alias: _own_keys_sorted(getattr(value, name), dumped[alias])
-                for alias, name, required in _members(type(value))
-                if alias in dumped and (required or dumped[alias] is not None)
-            }
-        case tuple():
-            return [_own_keys_sorted(*pair) for pair in zip(value, dumped, strict=True)]
-        case _:
-            return dumped
-
-
-@cache
-def _members(model: type[BaseModel]) -> tuple[tuple[str, str, bool], ...]:
-    """(alias, name, required) of every field, by alias."""
-    fields = model.model_fields.items()
-    return tuple(sorted((field.serialization_alias or name, name, field.is_required()) for name, field in fields))
 
 
 _BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"(?:[^"\\]|\\.)*"')

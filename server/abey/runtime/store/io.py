@@ -7,8 +7,9 @@ import os
 import stat
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Durability = Literal["power", "process"]
 """`power`: bytes are on the disk before they count; `process`: they survive the process, not the machine."""
@@ -17,6 +18,13 @@ READ_LIMIT = 1 << 30
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 APPEND = os.O_WRONLY | os.O_APPEND
+
+
+class Space(NamedTuple):
+    """Bytes of a file system: all there are, and those that this user may still fill."""
+
+    total: int
+    free: int
 
 
 class FileIO:
@@ -101,6 +109,15 @@ class FileIO:
         """What is in a directory, in no order."""
         return os.listdir(path)
 
+    def status(self, path: Path | str) -> os.stat_result:
+        """What lies at `path` itself, not where a link there leads."""
+        return os.lstat(path)
+
+    def space(self, path: Path) -> Space:
+        """Of the file system that `path` is on."""
+        found = os.statvfs(path)
+        return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
     def write_whole(self, descriptor: int, data: bytes) -> None:
         """Writes all of `data`, in one call unless the system takes only a part of it."""
         rest = memoryview(data)
@@ -121,16 +138,47 @@ class FileIO:
 
     def replace_file(self, path: Path, data: bytes) -> None:
         """`path` holds either its old bytes or all of `data`, durably, whenever the machine stops."""
+        self.place_file(path, data)
+        self.sync_directory(path.parent)
+
+    def place_file(self, path: Path, data: bytes) -> None:
+        """The same, but its name is durable only once the caller has synced the directory."""
         new = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
         try:
-            self.create_file(new, data)
+            self._create_anew(new, data)
             self.rename(new, path)
         except OSError:
             # the first error is the one to report; a file that stays behind harms nobody
             with contextlib.suppress(OSError):
                 self.remove(new)
             raise
-        self.sync_directory(path.parent)
+
+    def _create_anew(self, path: Path, data: bytes) -> None:
+        """One that is there was left behind by a process of the same number: that one is dead."""
+        try:
+            self.create_file(path, data)
+        except FileExistsError:
+            self.remove(path)
+            self.create_file(path, data)
+
+    def sync_file(self, path: Path) -> None:
+        """What a file holds is durable, whoever wrote it."""
+        descriptor = self.open(path, os.O_RDONLY)
+        try:
+            self.sync(descriptor)
+        finally:
+            self.close(descriptor)
+
+    def pieces(self, path: Path, size: int) -> Iterator[bytes]:
+        """All bytes of a regular file, at most `size` at a time."""
+        descriptor = self.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            while piece := os.read(descriptor, size):
+                yield piece
+        finally:
+            self.close(descriptor)
 
     def ensure_directory(self, path: Path) -> None:
         """`path` and its parents are directories, durably; those that were there keep their mode."""

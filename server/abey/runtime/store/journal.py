@@ -2,12 +2,14 @@
 
 import contextlib
 import errno
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from abey.errors import InvalidState, RecordFailed
-from abey.protocol.journal import Record
+from abey.protocol.journal import CallFinished, Record
+from abey.runtime.store.blobs import Blobs
 from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import APPEND, CREATE, FileIO
 from abey.runtime.store.scan import End
@@ -21,21 +23,29 @@ class Journal:
     The file is opened at the first append, so that a thousand idle sessions hold no descriptors.
     """
 
-    def __init__(self, io: FileIO, path: Path, end: End) -> None:
-        """A journal whose whole bytes are those before `end` (recovery.py finds out)."""
+    def __init__(self, io: FileIO, path: Path, end: End, whole: bytes | memoryview = b"") -> None:
+        """A journal whose whole bytes are those before `end` (recovery.py finds out): these are `whole`."""
+        if len(whole) != end.size:
+            raise ValueError(f"the whole bytes are {end.size}, not {len(whole)}")
+        self._hash = hashlib.sha256(whole)
         self.path = path
         self.end = end
+        self.blobs = Blobs(io, path.parent)
         self._io = io
         self._descriptor: int | None = None
         self._failure: OSError | None = None
 
     @classmethod
-    def create(cls, io: FileIO, directory: Path, records: Sequence[Record]) -> "Journal":
-        """A new session whose first write is `records`, durable with its directories.
+    def create(
+        cls, io: FileIO, directory: Path, records: Sequence[Record], wholes: Mapping[str, bytes] | None = None
+    ) -> "Journal":
+        """A new session whose first write is `records`, durable with its directories; `wholes` are the whole outputs
+        that they name, by SHA-256.
 
         Raises InvalidState when `directory` is there; TooLarge, RecordFailed: then nothing is left of it.
         """
-        data, crc = encode_unit(records, 0)
+        blobs = dict(wholes or {})
+        data, crc = encode_unit(records, 0, blobs)
         journal = cls(io, directory / JOURNAL, End())
         try:
             io.make_directory(directory)
@@ -45,7 +55,7 @@ class Journal:
             raise record_failed(journal.what, error) from error
         try:
             journal._descriptor = io.open(journal.path, CREATE | APPEND)
-            journal._commit(data, End(len(data), crc, records[-1].rev))
+            journal._commit(data, blobs, End(len(data), crc, records[-1].rev))
             io.sync_directory(directory)
             io.sync_directory(directory.parent)
         except OSError as error:
@@ -71,8 +81,18 @@ class Journal:
         """Bytes up to the end of the last whole unit."""
         return self.end.size
 
+    @property
+    def total(self) -> int:
+        """Bytes of the session: the journal and all that is in blobs."""
+        return self.size + self.blobs.size
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the bytes up to there, in hex: of what was written, whatever the disk makes of it."""
+        return self._hash.hexdigest()
+
     def append(self, records: Sequence[Record]) -> None:
-        """One unit, in one write and one sync. It is durable when this returns.
+        """One unit, in one write and one sync, after its blobs. It is durable when this returns.
 
         Raises TooLarge or ValueError before anything is written; RecordFailed when it could not be written: from then
         on the handle is dead and every append raises.
@@ -81,8 +101,12 @@ class Journal:
             raise record_failed(self.what, self._failure)
         if records[0].rev != self.revision + 1:
             raise ValueError(f"revision {records[0].rev} cannot follow {self.revision}")
-        data, crc = encode_unit(records, self.end.crc)
-        self._commit(data, End(self.size + len(data), crc, records[-1].rev))
+        blobs = dict[str, bytes]()
+        data, crc = encode_unit(records, self.end.crc, blobs)
+        self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev))
+        for record in records:
+            if isinstance(record.data, CallFinished) and record.data.whole is not None:
+                self.blobs.note(record.data.whole)
 
     def park(self) -> None:
         """Gives up the descriptor; the next append opens the file again."""
@@ -95,15 +119,24 @@ class Journal:
         self._failure = self._failure or OSError(errno.EBADF, "the journal is closed")
         self.park()
 
-    def _commit(self, data: bytes, end: End) -> None:
+    def _commit(self, data: bytes, blobs: Mapping[str, bytes], end: End) -> None:
         try:
+            self.blobs.keep(blobs)
             descriptor = self._opened()
-            self._io.write_whole(descriptor, data)
+            self._write(descriptor, memoryview(data))
             self._io.sync(descriptor)
         except OSError as error:
             self._failure = error
             raise record_failed(self.what, error, self._cut()) from error
+        self._hash.update(data)
         self.end = end
+
+    def _write(self, descriptor: int, data: memoryview) -> None:
+        """A write that takes only a part is a failure; what it did not take is tried once, to learn the reason."""
+        written = self._io.write(descriptor, data)
+        if written < len(data):
+            self._io.write(descriptor, data[written:])
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def _opened(self) -> int:
         if self._descriptor is None:
@@ -131,6 +164,7 @@ class Journal:
         for undo in (
             self.close,
             lambda: self._io.remove(self.path),
+            self.blobs.remove_all,
             lambda: self._io.remove_directory(self.path.parent),
         ):
             with contextlib.suppress(OSError):

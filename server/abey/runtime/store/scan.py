@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import assert_never
 
 from abey.protocol.journal import Record
 from abey.runtime.store.codec import RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode
+from abey.runtime.store.references import Fetch, no_blobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,9 @@ class End:
     size: int = 0
     crc: int = 0
     revision: int = 0
+
+
+NOTHING = End()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +52,38 @@ Problem = TornTail | Damage | NewerVersion
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The whole units before the first problem."""
+    """The whole units before the first problem. `lost` are the texts in them that stand for blobs that could not be
+    had: where a blob is lost, nothing is wrong with the journal."""
 
     units: tuple[tuple[Record, ...], ...]
     end: End
     problem: Problem | None
+    lost: tuple[str, ...] = ()
 
 
-def scan(data: bytes) -> Scan:
-    """Reads a journal up to its first problem. Raises nothing, whatever the bytes are."""
+def scan(data: bytes, after: End = NOTHING, fetch: Fetch = no_blobs) -> Scan:
+    """Reads a journal from the unit that ends at `after` up to its first problem. Raises nothing, whatever the bytes
+    are."""
     units: list[tuple[Record, ...]] = []
     unit: list[Entry] = []
-    end = End()
-    offset = 0
+    lost: list[str] = []
+    end = after
+    offset = after.size
     while offset < len(data):
         newline = data.find(b"\n", offset)
-        entry = _place(decode(data[offset:newline]), unit, end) if newline >= 0 else Garbled("the line does not end")
+        found = decode(data[offset:newline], fetch) if newline >= 0 else Garbled("the line does not end")
+        entry = _place(found, unit, end)
         if not isinstance(entry, Entry):
-            return Scan(tuple(units), end, _problem(data, offset, entry, unit, end))
+            return Scan(tuple(units), end, _problem(data, offset, entry, unit, end), tuple(lost))
         unit.append(entry)
         offset = newline + 1
         if entry.rev == entry.last:
             units.append(tuple(each.record for each in unit if each.record is not None))
+            lost += chain.from_iterable(each.lost for each in unit)
             end = End(offset, entry.crc, entry.rev)
             unit = []
     missing = TornTail(end.size, "a record of the last write is missing") if unit else None
-    return Scan(tuple(units), end, missing)
+    return Scan(tuple(units), end, missing, tuple(lost))
 
 
 def _place(

@@ -8,12 +8,13 @@ from contextlib import closing, contextmanager
 
 from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
+from abey.protocol.journal import BlobRef
 from abey.runtime.ports import Clock, ToolCall
 from abey.runtime.tools.descriptors import Inlet, completed
 from abey.runtime.tools.environment import tool_environment
-from abey.runtime.tools.output import Output
 from abey.runtime.tools.placeholders import BadArgument, fill
 from abey.runtime.tools.processes import CannotStart, Ended, Launcher, Program, Running
+from abey.runtime.tools.whole import WholeOutput
 
 _LAST_CHUNKS = 32
 """What a pipe may still hold after its writers are gone, and more."""
@@ -33,23 +34,28 @@ class CommandRunner:
         except BadArgument as bad:
             return ToolOutcome(str(bad), "tool/failed")
         env = tool_environment(call.env, tool.definition["env"], self._environment)
-        return await self._outcome(Program(argv, call.cwd, env), tool.timeout_seconds)
+        output = WholeOutput(call.spool)
+        try:
+            error, line = await self._ending(Program(argv, call.cwd, env), tool.timeout_seconds, output)
+            text = output.text()
+            whole, note = await _kept(output)
+            return ToolOutcome(_with_lines(text, note, line), error, whole)
+        finally:
+            await completed(asyncio.ensure_future(output.close()))
 
-    async def _outcome(self, program: Program, seconds: float) -> ToolOutcome:
-        output = Output()
+    async def _ending(self, program: Program, seconds: float, output: WholeOutput) -> tuple[str | None, str | None]:
+        """The kind of failure, if it is one, and what is said of it below the output."""
         try:
             ended = await self._run(program, seconds, output)
         except CannotStart as error:
-            return ToolOutcome(_with_line(output, str(error)), "tool/failed")
+            return "tool/failed", str(error)
         except OSError as error:
-            return ToolOutcome(f"cannot start {program.argv[0]}: {error.strerror}", "tool/failed")
+            return "tool/failed", f"cannot start {program.argv[0]}: {error.strerror}"
         if ended is None:
-            return ToolOutcome(_with_line(output, f"[timed out after {seconds:g} seconds]"), "tool/timeout")
-        if ended.exit_code == 0:
-            return ToolOutcome(output.text())
-        return ToolOutcome(_with_line(output, _how(ended)), "tool/failed")
+            return "tool/timeout", f"[timed out after {seconds:g} seconds]"
+        return (None, None) if ended.exit_code == 0 else ("tool/failed", _how(ended))
 
-    async def _run(self, program: Program, seconds: float, output: Output) -> Ended | None:
+    async def _run(self, program: Program, seconds: float, output: WholeOutput) -> Ended | None:
         """How the program ended, None if its time was over. In any case nothing of it is left."""
         reading, writing = os.pipe()
         with _collecting(reading, output):
@@ -75,9 +81,10 @@ class CommandRunner:
 
 
 @contextmanager
-def _collecting(reading: int, output: Output) -> Iterator[None]:
+def _collecting(reading: int, output: WholeOutput) -> Iterator[None]:
     """Reads the pipe into `output` as it fills, and to its end when the body is done, whoever still holds it."""
     with closing(Inlet(reading, output.add)) as inlet:
+        output.flows_from(inlet)
         try:
             yield
         finally:
@@ -86,9 +93,19 @@ def _collecting(reading: int, output: Output) -> Iterator[None]:
                     break
 
 
-def _with_line(output: Output, line: str) -> str:
-    text = output.text()
-    return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+async def _kept(output: WholeOutput) -> tuple[BlobRef | None, str | None]:
+    """The blob of the whole output, if there is one; and what is said where there should be one and is not."""
+    try:
+        return await output.kept(), None
+    except OSError as error:
+        return None, f"[the whole output could not be kept: {error.strerror}]"
+
+
+def _with_lines(text: str, *lines: str | None) -> str:
+    for line in lines:
+        if line is not None:
+            text = f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{line}"
+    return text
 
 
 def _how(ended: Ended) -> str:

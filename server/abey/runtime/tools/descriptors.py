@@ -16,6 +16,8 @@ class Inlet:
         self._descriptor = descriptor
         self._take = take
         self._open = True
+        self._paused = False
+        self._ended = False
         os.set_blocking(descriptor, False)
         self._loop.add_reader(descriptor, self.read)
 
@@ -28,9 +30,22 @@ class Inlet:
         except ConnectionResetError:
             data = b""
         if not data:
+            self._ended = True
             self._loop.remove_reader(self._descriptor)
         self._take(data)
         return bool(data)
+
+    def pause(self) -> None:
+        """Nothing is read until `resume`, except by `read` itself."""
+        if self._open and not self._paused:
+            self._paused = True
+            self._loop.remove_reader(self._descriptor)
+
+    def resume(self) -> None:
+        if self._open and self._paused:
+            self._paused = False
+            if not self._ended:
+                self._loop.add_reader(self._descriptor, self.read)
 
     def close(self) -> None:
         """Harmless when it is closed already."""

@@ -19,10 +19,15 @@ class Output:
     def add(self, data: bytes) -> None:
         self._add(self._decoder.decode(data))
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether `text` leaves something out."""
+        return bool(self._left_out) or len(self._tail) > _HALF
+
     def text(self) -> str:
         """All of it, or at most MAX_BYTES: head, `[… N bytes left out …]`, tail; no character cut. Ends the output."""
         self._add(self._decoder.decode(b"", final=True))
-        if not self._left_out and len(self._tail) <= _HALF:
+        if not self.is_cut:
             return (self._head + self._tail).decode("utf-8")
         head = bytes(self._head).decode("utf-8", "ignore")
         tail = bytes(self._tail[-_HALF:]).decode("utf-8", "ignore")
