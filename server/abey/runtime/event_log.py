@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from abey.core.abridging import abridged
 from abey.core.agent import Agent
 from abey.core.projection import Mark, marks_of, render
 from abey.core.replay import apply
@@ -78,5 +79,5 @@ def _event(entry: _Entry, seq: int, mark: Mark, agent: Agent | None) -> AgentsEv
         revision=entry.record.rev,
         turn_id=turn.turn_id if turn else None,
         at=entry.record.at,
-        event=render(mark, entry.record, entry.before, entry.after, agent),
+        event=abridged(render(mark, entry.record, entry.before, entry.after, agent)),
     )

@@ -29,10 +29,19 @@ class Pulse:
         await self._next.wait()
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The last snapshot: where in the journal it ends, and its own size, in bytes."""
+
+    end: int = 0
+    size: int = 0
+
+
 @dataclass(slots=True, eq=False)
 class Live:
     """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more;
-    `writing` while a thread has the journal.
+    `writing` while a thread has the journal; `kept` is the last snapshot; `warned` once it was said that the session
+    is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged.
 
     `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id).
     """
@@ -45,6 +54,9 @@ class Live:
     changed: Pulse = field(default_factory=Pulse)
     failure: AbeyError | None = None
     writing: bool = False
+    kept: Kept = Kept()
+    warned: bool = False
+    lost: tuple[str, ...] = ()
     runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
     calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
@@ -81,3 +93,11 @@ class Live:
         self.runs.clear()
         self.calls.clear()
         self.changed.beat()
+
+    def dismiss(self, error: AbeyError) -> None:
+        """The session goes from memory: its timers and its journal end here, and whoever holds it gets the error."""
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
+        self.journal.close()
+        self.fail(error)

@@ -1,8 +1,9 @@
 """Opening a journal after whatever happened to it (journal.md, Recovery)."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count, takewhile
 from pathlib import Path
 from typing import assert_never
@@ -10,52 +11,77 @@ from typing import assert_never
 from abey.errors import RecordFailed
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Created, Record, Repaired
+from abey.runtime.store.blobs import blobs_of
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
 from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, scan
+from abey.runtime.store.snapshots import NONE, Found, find_snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A whole session. `repaired` is the last record when a torn tail was cut off just now."""
+    """A whole session: its records, or those after `base`. `repaired` is the last record when a torn tail was cut off
+    just now; `lost` are the texts in the records that stand for blobs that are missing or damaged."""
 
     journal: Journal
     records: tuple[Record, ...]
     units: tuple[tuple[Record, ...], ...]
     repaired: Repaired | None = None
+    base: Found = NONE
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A session that can only be read, as far as `records` goes; `offset` is the first bad byte, where one is known."""
+    """A session that can only be read, as far as `records`, those after `base`, go; `offset` is the first bad byte,
+    where one is known."""
 
     session_id: str
     reason: str
     offset: int | None
     records: tuple[Record, ...]
+    base: Found = NONE
+    lost: tuple[str, ...] = ()
 
 
 def open_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Damaged:
-    """The session in `directory`; raises nothing.
+    """The session in `directory`, with all its records; raises nothing.
 
     A torn tail is cut off and kept, and the cut recorded at `now`; whatever else is wrong, not one byte is changed.
     """
+    return _open(io, directory, now, lambda _: NONE)
+
+
+def load_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Damaged:
+    """The same session, from its newest snapshot on where it has one that agrees; raises nothing."""
+    return _open(io, directory, now, partial(find_snapshot, io, directory))
+
+
+def _open(io: FileIO, directory: Path, now: Timestamp, look: Callable[[bytes], Found]) -> Opened | Damaged:
     try:
         data = io.read(directory / JOURNAL)
     except FileNotFoundError:
         return Damaged(directory.name, "there is no journal", None, ())
     except OSError as error:
         return Damaged(directory.name, f"the journal cannot be read: {error.strerror}", None, ())
-    found = scan(data)
+    base, fetch = look(data), blobs_of(io, directory)
+    if base.snapshot is not None:
+        found = scan(data, base.snapshot.end, fetch)
+        return replace(_judged(io, directory, now, data, found), base=base, lost=found.lost)
+    found = scan(data, fetch=fetch)
     foreign = _why_foreign(directory.name, data, found)
     if foreign is not None:
-        return Damaged(directory.name, foreign, 0, ())
+        return Damaged(directory.name, foreign, 0, (), base)
+    return replace(_judged(io, directory, now, data, found), base=base, lost=found.lost)
+
+
+def _judged(io: FileIO, directory: Path, now: Timestamp, data: bytes, found: Scan) -> Opened | Damaged:
     match found.problem:
         case None if _kept(directory / JOURNAL, found.end.size):
             # a repair was cut short: what is unfinished may have run, and nothing says so yet
             return _repair(io, directory / JOURNAL, data, found, now)
         case None:
-            return _opened(Journal(io, directory / JOURNAL, found.end), found.units)
+            return _opened(_journal(io, directory / JOURNAL, data, found), found.units)
         case TornTail():
             return _repair(io, directory / JOURNAL, data, found, now)
         case Damage(offset, reason):
@@ -77,10 +103,15 @@ def reopen_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Dama
     journal = opened.journal
     try:
         journal.close()
-        io.replace_file(journal.path, io.read(journal.path)[: journal.size])
+        whole = io.read(journal.path)[: journal.size]
+        io.replace_file(journal.path, whole)
     except OSError as error:
         raise record_failed(journal.what, error) from error
-    return replace(opened, journal=Journal(io, journal.path, journal.end))
+    return replace(opened, journal=Journal(io, journal.path, journal.end, whole))
+
+
+def _journal(io: FileIO, path: Path, data: bytes, found: Scan) -> Journal:
+    return Journal(io, path, found.end, memoryview(data)[: found.end.size])
 
 
 def _opened(journal: Journal, units: tuple[tuple[Record, ...], ...], repaired: Repaired | None = None) -> Opened:
@@ -110,7 +141,7 @@ def _why_foreign(session_id: str, data: bytes, found: Scan) -> str | None:
 
 def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp) -> Opened | Damaged:
     offset = found.end.size
-    journal = Journal(io, path, found.end)
+    journal = _journal(io, path, data, found)
     try:
         if found.problem is not None:
             _keep(io, path, offset, data[offset:])

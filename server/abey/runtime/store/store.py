@@ -3,15 +3,24 @@
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from abey.errors import InvalidArguments, SessionDamaged, UnknownSession
+from abey.errors import InvalidArguments, InvalidState, SessionDamaged, UnknownSession
 from abey.protocol.base import ID_PATTERN, Json, Timestamp
-from abey.protocol.journal import Record
-from abey.runtime.store.io import FileIO
-from abey.runtime.store.journal import Journal, record_failed
-from abey.runtime.store.recovery import Damaged, Opened, open_journal, reopen_journal
+from abey.protocol.journal import BlobRef, Record
+from abey.runtime.store.blobs import blobs_of, read_blob
+from abey.runtime.store.io import FileIO, Space
+from abey.runtime.store.journal import JOURNAL, Journal, record_failed
+from abey.runtime.store.mending import Follow
+from abey.runtime.store.recovery import Damaged, Opened, load_journal, open_journal, reopen_journal
+from abey.runtime.store.references import BlobLost
+from abey.runtime.store.repairing import Examined, Mendable, examine, repair
+from abey.runtime.store.scan import Scan, scan
+from abey.runtime.store.snapshot_text import Snapshot
+from abey.runtime.store.snapshots import write_snapshot
+from abey.runtime.store.spool import BlobSpool
+from abey.runtime.store.trash import Trashed, take_back, throw_away, trashed
 
 
 class Store:
@@ -19,11 +28,17 @@ class Store:
 
     def __init__(self, state_dir: Path, io: FileIO) -> None:
         """Makes the directories that are missing. Raises OSError."""
+        self.state_dir = state_dir
         self._io = io
         self._sessions = state_dir / "sessions"
         self._configs = state_dir / "configs"
+        self._trash = state_dir / "trash"
         io.ensure_directory(self._sessions)
         io.ensure_directory(self._configs)
+
+    def space(self) -> Space:
+        """What is left on the disk of the sessions. Raises OSError."""
+        return self._io.space(self._sessions)
 
     def ids(self) -> tuple[str, ...]:
         """Every session on disk, damaged or not, in the order of their ids."""
@@ -33,19 +48,90 @@ class Store:
             return ()
         return tuple(sorted(name for name in names if re.match(ID_PATTERN, name)))
 
-    def create(self, session_id: str, records: Sequence[Record]) -> Journal:
-        """A new session. Raises InvalidArguments, InvalidState (there is one), TooLarge, RecordFailed."""
+    def create(self, session_id: str, records: Sequence[Record], wholes: Mapping[str, bytes] | None = None) -> Journal:
+        """A new session; `wholes` are the whole outputs that its records name, by SHA-256. Raises InvalidArguments,
+        InvalidState (there is one), TooLarge, RecordFailed."""
         if not re.match(ID_PATTERN, session_id):
             raise InvalidArguments("a session id matches [0-9a-z][0-9a-z_-]{0,63}", sessionId=session_id)
-        return Journal.create(self._io, self._sessions / session_id, records)
+        return Journal.create(self._io, self._sessions / session_id, records, wholes)
+
+    def journal_status(self, session_id: str) -> os.stat_result:
+        """What lies where the journal of one of `ids` is. Raises OSError."""
+        return self._io.status(f"{self._sessions}/{session_id}/{JOURNAL}")
 
     def open(self, session_id: str, now: Timestamp) -> Opened | Damaged:
         """The session as its journal has it; `now` is written where a torn tail is cut off. Raises UnknownSession."""
         return open_journal(self._io, self._directory(session_id), now)
 
+    def load(self, session_id: str, now: Timestamp) -> Opened | Damaged:
+        """The same, but only the records after its newest snapshot that agrees. Raises UnknownSession."""
+        return load_journal(self._io, self._directory(session_id), now)
+
+    def read(self, session_id: str) -> Scan:
+        """What is on disk of the session now, whole units only; changes nothing, whoever writes meanwhile. Raises
+        UnknownSession, SessionDamaged."""
+        directory = self._directory(session_id)
+        try:
+            data = self._io.read(directory / JOURNAL)
+        except OSError as error:
+            raise SessionDamaged(f"the journal of session {session_id} cannot be read: {error.strerror}") from error
+        return scan(data, fetch=blobs_of(self._io, directory))
+
+    def save_snapshot(self, snapshot: Snapshot) -> int:
+        """Its size in bytes. Raises UnknownSession, OSError; ValueError for NaN and Infinity."""
+        return write_snapshot(self._io, self._directory(snapshot.session.id), snapshot)
+
     def reopen(self, session_id: str, now: Timestamp) -> Opened | Damaged:
         """The session after a failed write, its old journal closed. Raises UnknownSession, RecordFailed."""
         return reopen_journal(self._io, self._directory(session_id), now)
+
+    def exists(self, session_id: str) -> bool:
+        """Whether anything on disk has this id, whole or not."""
+        return re.match(ID_PATTERN, session_id) is not None and os.path.lexists(self._sessions / session_id)
+
+    def examine(self, session_id: str, follow: Follow) -> Examined:
+        """What is wrong with the session, and what would mend it; changes nothing. Raises UnknownSession."""
+        return examine(self._io, self._directory(session_id), follow)
+
+    def repair(self, session_id: str, found: Mendable, now: Timestamp) -> None:
+        """Mends the journal. Raises RecordFailed: then it is as it was, or mended."""
+        try:
+            repair(self._io, found, now)
+        except OSError as error:
+            raise record_failed(f"the mended journal of session {session_id}", error) from error
+
+    def delete(self, session_id: str, now: Timestamp) -> None:
+        """Moves the session to the trash. Raises UnknownSession; RecordFailed: then it is there or here, and whole."""
+        directory = self._directory(session_id)
+        try:
+            throw_away(self._io, directory, self._trash, now)
+        except OSError as error:
+            raise record_failed(f"the move of session {session_id} to the trash", error) from error
+
+    def trashed(self) -> tuple[Trashed, ...]:
+        """Every deleted session that is still there, by id, the last deletion of one id last. Raises OSError."""
+        return trashed(self._io, self._trash)
+
+    def restore(self, found: Trashed) -> None:
+        """Moves it back. Raises InvalidState where the id is in use; RecordFailed."""
+        if self.exists(found.session_id):
+            raise InvalidState(f"session {found.session_id} exists", sessionId=found.session_id)
+        try:
+            take_back(self._io, found, self._sessions)
+        except OSError as error:
+            raise record_failed(f"the move of session {found.session_id} out of the trash", error) from error
+
+    def spool(self, session_id: str, name: str) -> BlobSpool:
+        """A place for all of an output of the session; no two have one `name`, which is an id of ours."""
+        return BlobSpool(self._io, self._sessions / session_id, name)
+
+    def read_blob(self, session_id: str, blob: BlobRef, offset: int, limit: int) -> bytes:
+        """A part of a blob, all of which was checked. Raises UnknownSession, SessionDamaged."""
+        try:
+            return read_blob(self._io, self._directory(session_id), blob, offset, limit)
+        except BlobLost as lost:
+            message = f"session {session_id}: blob {blob.sha256}, {blob.bytes} bytes, is {lost.how}"
+            raise SessionDamaged(message, sessionId=session_id, sha256=blob.sha256) from None
 
     def save_config(self, config_hash: str, config: Json) -> None:
         """Keeps an agent config, unless it is there. Raises RecordFailed, ValueError for NaN and Infinity."""

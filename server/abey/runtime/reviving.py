@@ -1,0 +1,77 @@
+"""A session in memory from what the store found: whole, or broken and only to be looked at."""
+
+from dataclasses import dataclass
+
+from abey.core.edits import IllegalRecord
+from abey.core.machine import Machine
+from abey.core.replay import apply, recover
+from abey.errors import AbeyError
+from abey.protocol.session import Damage
+from abey.runtime.agents.versions import Versions
+from abey.runtime.event_log import EventLog
+from abey.runtime.live import Kept, Live
+from abey.runtime.store.recovery import Damaged, Opened
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A session that can only be looked at: what is wrong, and the machine up to there, if there is one."""
+
+    damage: Damage
+    machine: Machine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A session whose records could all be followed: its events, and its machine after the restart."""
+
+    found: Opened
+    history: EventLog
+    machine: Machine
+
+
+Entry = Live | Broken
+
+
+def follow(found: Opened | Damaged) -> Followed | Broken:
+    """What the records come to. Takes long for a long journal, and may be done in any thread."""
+    if isinstance(found, Damaged):
+        return _broken(found)
+    session_id = found.journal.path.parent.name
+    base = found.base.snapshot
+    history = EventLog(base.next_seq, base.session) if base else EventLog()
+    try:
+        for unit in found.units:
+            history.add(unit)
+    except IllegalRecord as error:
+        return _broken(Damaged(session_id, str(error), None, found.records, found.base))
+    session = history.session
+    if session is None or session.id != session_id:
+        return _broken(Damaged(session_id, "the journal is of another session", 0, ()))
+    return Followed(found, history, Machine(recover(session)))
+
+
+def revived(followed: Followed | Broken, versions: Versions) -> Entry:
+    """The session with the agent version that counts now."""
+    if isinstance(followed, Broken):
+        return followed
+    found, machine = followed.found, followed.machine
+    try:
+        agent = versions.latest(machine.session)
+    except AbeyError as error:
+        return Broken(Damage(session_id=machine.session.id, reason=error.message), machine)
+    base = found.base.snapshot
+    kept = Kept(base.end.size, found.base.size) if base else Kept()
+    return Live(machine, found.journal, followed.history, agent, kept=kept, lost=found.lost)
+
+
+def _broken(found: Damaged) -> Broken:
+    """The session as far as its records can be followed."""
+    session = found.base.snapshot.session if found.base.snapshot else None
+    for record in found.records:
+        try:
+            session = apply(session, record)
+        except IllegalRecord:
+            break
+    damage = Damage(session_id=found.session_id, reason=found.reason, offset=found.offset)
+    return Broken(damage, Machine(recover(session)) if session else None)

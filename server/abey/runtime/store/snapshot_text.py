@@ -1,0 +1,174 @@
+"""A snapshot as text and back, exactly: in short lines, so that no piece of the work keeps other threads waiting."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
+from io import BytesIO
+from itertools import takewhile
+from typing import Any, get_args
+
+from pydantic import TypeAdapter
+
+from abey.core.history import turn_messages
+from abey.core.session import Entry, Session, Turn
+from abey.protocol.base import Json, Wire
+from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate
+from abey.runtime.store.scan import End
+from abey.shared.version import VERSION
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The fold of a journal up to `end`, where a unit ends, as its records have it: nothing is recovered yet.
+
+    `journal_hash` is the SHA-256 of the journal's bytes up to there, `next_seq` the number of the next event.
+    """
+
+    session: Session
+    end: End
+    journal_hash: str
+    next_seq: int
+
+
+class Unusable(Exception):
+    """The text is not what was written, or not a snapshot."""
+
+
+IsKept = Callable[[str, int], bool]
+"""(hash, bytes) -> whether the session has that blob."""
+
+
+def to_text(snapshot: Snapshot, is_kept: IsKept) -> bytes:
+    """JSON, one line for every turn and entry, large strings by reference to blobs that are there; the last line has
+    the SHA-256 of all before it.
+
+    Raises ValueError for NaN and Infinity.
+    """
+    text, digest = BytesIO(), hashlib.sha256()
+    for line in _lines(snapshot, is_kept):
+        text.write(line)
+        digest.update(line)
+    text.write(_last_line(digest.hexdigest()))
+    return text.getvalue()
+
+
+def from_text(text: bytes, fetch: Fetch) -> Snapshot | None:
+    """The snapshot, None where another version wrote it. Raises Unusable, also where a blob of it is lost."""
+    _check(text)
+    lines = BytesIO(text)
+    try:
+        head = _inflated(json.loads(next(lines) + b"]}"), fetch)
+        if (head["format"], head["version"]) != (FORMAT, VERSION):
+            return None
+        session = _loaded("Session", head["session"])
+        turns = tuple(_turns(lines, fetch))
+        end = End(**head["journal"])
+        return Snapshot(replace(session, turns=turns), end, head["journalHash"], head["nextSeq"])
+    except (ValueError, TypeError, KeyError, StopIteration, RecursionError) as error:
+        raise Unusable(f"it cannot be read: {type(error).__name__}") from error
+
+
+def _lines(snapshot: Snapshot, is_kept: IsKept) -> Iterator[bytes]:
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "journal": _plain(snapshot.end),
+        "journalHash": snapshot.journal_hash,
+        "nextSeq": snapshot.next_seq,
+        "session": _plain(replace(snapshot.session, turns=())),
+    }
+    yield _deflated(head, is_kept)[:-1] + b',"transcript":[\n'
+    comma = b""
+    for turn in snapshot.session.turns:
+        for each in (replace(turn, entries=(), messages=()), *turn.entries):
+            yield comma + _deflated({type(each).__name__: _plain(each)}, is_kept) + b"\n"
+            comma = b","
+
+
+def _deflated(line: dict[str, Json], is_kept: IsKept) -> bytes:
+    whole = _json(line)
+    if len(whole) <= BLOB_ABOVE:
+        return whole
+    deflater = Deflater(BLOB_ABOVE)
+    thinner = deflater.strings(line, "")
+    if not all(is_kept(name, len(content)) for name, content in deflater.blobs.items()):
+        return whole
+    return _json({**thinner, "blobs": deflater.pointers})
+
+
+def _inflated(line: dict[str, Json], fetch: Fetch) -> dict[str, Json]:
+    lost = inflate(line, line.pop("blobs", ()), fetch)
+    if lost:
+        raise Unusable(f"it needs what is not there: {lost[0]}")
+    return line
+
+
+def _last_line(digest: str) -> bytes:
+    return b'],"sha256":"%b"}\n' % digest.encode("ascii")
+
+
+def _check(text: bytes) -> None:
+    length = len(text) - len(_last_line("0" * 64))
+    body = memoryview(text)[: max(length, 0)]
+    if bytes(text[len(body) :]) != _last_line(hashlib.sha256(body).hexdigest()):
+        raise Unusable("its checksum does not match")
+
+
+def _turns(lines: Iterable[bytes], fetch: Fetch) -> Iterator[Turn]:
+    turn: Turn | None = None
+    entries: list[Entry] = []
+    for line in takewhile(lambda line: not line.startswith(b"]"), lines):
+        ((name, value),) = _inflated(json.loads(line.removeprefix(b",")), fetch).items()
+        found = _loaded(name, value)
+        if not isinstance(found, Turn):
+            entries.append(found)
+            continue
+        if turn is not None:
+            yield _whole(turn, entries)
+        turn, entries = found, []
+    if turn is not None:
+        yield _whole(turn, entries)
+
+
+def _whole(turn: Turn, entries: list[Entry]) -> Turn:
+    messages = turn_messages(entries) if turn.end is not None else ()
+    return replace(turn, entries=tuple(entries), messages=messages)
+
+
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Session, Turn, *get_args(Entry))}
+
+
+def _plain(value: Any) -> Json:
+    """Members that have their default are left out."""
+    match value:
+        case Wire():
+            return value.wire()
+        case tuple():
+            return [_plain(each) for each in value]
+        case _ if is_dataclass(value):
+            members = ((field, getattr(value, field.name)) for field in fields(value))
+            return {
+                field.name: _plain(member)
+                for field, member in members
+                if field.default is MISSING or member != field.default
+            }
+        case _:
+            return value
+
+
+def _loaded(name: str, value: Json) -> Any:
+    return _adapter(name).validate_python(value)
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    # made when the first snapshot is read: it takes milliseconds
+    return TypeAdapter(_KINDS[name])
+
+
+def _json(value: Json) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
