@@ -1,0 +1,137 @@
+"""What is sought in a session, as words: letters and digits, whatever their case and accents."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from abey.core.session import AnswerEntry, Call, InputEntry, Session
+from abey.errors import InvalidArguments
+from abey.protocol import journal as j
+from abey.protocol.base import Json
+from abey.protocol.blocks import Block, ProposedCall, TextBlock
+from abey.protocol.outcomes import Error, Result
+from abey.protocol.transcript import Part, TextPart
+
+TEXT_LENGTH = 32 * 1024
+"""Characters of one input, answer or result that are looked at: of more, the first ones."""
+WORD_LENGTH = 64
+QUERY_WORDS = 32
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Words that must all stand in a session; of `beginning` only a beginning must. Without words nothing is sought."""
+
+    whole: tuple[str, ...] = ()
+    beginning: str | None = None
+
+    def fits(self, known: frozenset[str]) -> bool:
+        """Whether a session with these words is one that is sought."""
+        beginning = self.beginning
+        return known.issuperset(self.whole) and (
+            beginning is None or beginning in known or any(word.startswith(beginning) for word in known)
+        )
+
+
+def query_of(text: str | None) -> Query:
+    """What somebody seeks. Nothing in `text` is syntax. Raises InvalidArguments for too many words."""
+    words = list(dict.fromkeys(_split(text or "")))
+    if len(words) > QUERY_WORDS:
+        message = f"a query has at most {QUERY_WORDS} words, not {len(words)}; leave some out"
+        raise InvalidArguments(message, errors=["query has too many words"])
+    return Query(tuple(words[:-1]), words[-1]) if words else Query()
+
+
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for text in texts for word in _split(text))
+
+
+def session_texts(session: Session) -> Iterator[str]:
+    """All that is sought in a session: the title, inputs, answers with what they call, and results."""
+    yield session.title
+    for turn in session.turns:
+        for entry in turn.entries:
+            match entry:
+                case InputEntry():
+                    yield _input(entry.parts)
+                case AnswerEntry():
+                    yield _answer(entry.blocks, entry.calls)
+                    yield from (text for call in entry.calls for text in _results(call))
+
+
+def record_texts(records: Iterable[j.Record]) -> Iterator[str]:
+    """What these records add to `session_texts`; a title that is exchanged is not among it."""
+    for record in records:
+        match record.data:
+            case j.Created(title=title):
+                yield title
+            case j.Input(parts=parts):
+                yield _input(parts)
+            case j.Candidate(blocks=blocks, calls=calls):
+                yield _answer(blocks, calls)
+            case j.CallFinished(output=output):
+                yield _flat(output)
+            case j.CallResolved(outcome=Result() | Error() as outcome):
+                yield _outcome(outcome)
+
+
+def _split(text: str) -> Iterator[str]:
+    folded = text.casefold()
+    if not folded.isascii():
+        marks_apart = unicodedata.normalize("NFKD", folded)
+        folded = "".join(char for char in marks_apart if not unicodedata.combining(char)).casefold()
+    return (found[:WORD_LENGTH] for found in _WORD.findall(folded))
+
+
+def _input(parts: Sequence[Part]) -> str:
+    return _joined(part.text if isinstance(part, TextPart) else part.path or "" for part in parts)
+
+
+def _answer(blocks: Sequence[Block], calls: Sequence[ProposedCall] | Sequence[Call]) -> str:
+    said = (block.text for block in blocks if isinstance(block, TextBlock))
+    return _joined((*said, *(f"{call.tool} {call.arguments}" for call in calls)))
+
+
+def _results(call: Call) -> Iterator[str]:
+    if call.finished is not None:
+        yield _flat(call.finished.output)
+    if call.resolution is not None and isinstance(call.resolution.outcome, Result | Error):
+        yield _outcome(call.resolution.outcome)
+
+
+def _outcome(outcome: Result | Error) -> str:
+    return outcome.message[:TEXT_LENGTH] if isinstance(outcome, Error) else _flat(outcome.content)
+
+
+def _flat(value: Json) -> str:
+    return _joined(_strings(value))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """The strings and numbers in a JSON value, without the names of members."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for member in value.values():
+                yield from _strings(member)
+        case list() | tuple():
+            for member in value:
+                yield from _strings(member)
+        case int() | float():
+            yield str(value)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """The texts in a row, as many of their characters as are looked at."""
+    taken: list[str] = []
+    room = TEXT_LENGTH
+    for text in texts:
+        taken.append(text[:room])
+        room -= len(text) + 1
+        if room <= 0:
+            break
+    return " ".join(taken)
