@@ -24,3 +24,7 @@ class Parking:
             if other is not live and not other.writing:
                 other.journal.park()
                 del self._open[other]
+
+    def forget(self, live: Live) -> None:
+        """The session is gone."""
+        self._open.pop(live, None)

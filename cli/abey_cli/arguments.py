@@ -1,0 +1,60 @@
+"""Arguments that several commands take."""
+
+import argparse
+
+from abey_cli.parsing import Argument, arg, piece
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return value
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def _revision(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no revision")
+    return int(text)
+
+
+AGENT = (
+    arg("--agent", metavar="SLUG", help="an agent by its slug"),
+    arg("--agent-file", metavar="FILE", help="an agent by its file; naming it trusts it for this session"),
+)
+PROMPT = (
+    piece("text", "-p", "--prompt", metavar="TEXT", help="text of the prompt; all of these are joined in order"),
+    piece("file", "-f", "--file", metavar="FILE", help="a text file"),
+    piece("shell", "--shell", metavar="CMD", help="what a command prints, run in the session's folder"),
+    piece("media", "-m", "--media", metavar="[MIME;]PATH", help="a picture or another medium"),
+)
+SESSION = arg("session", metavar="ID", help="a session, a unique prefix of its id, or @ for this folder's latest")
+TOKEN = arg("token", metavar="TOKEN", help="a continuation token or a unique prefix of 8 characters and more")
+TIMEOUT = arg("--timeout", type=_seconds, metavar="S", help="stop waiting after S seconds; the session goes on")
+UNTIL = arg("--until", choices=("yield", "turn"), default="yield", help="turn: wait for completions from anywhere")
+MAX_STEPS = arg("--max-steps", type=_positive, metavar="N", help="at most N steps")
+IF_REVISION = arg("--if-revision", type=_revision, metavar="N", help="only if the session is still at revision N")
+RESUME = arg("--resume", action="store_true", help="then run on")
+CWD = arg("--cwd", metavar="DIR", help="the session's folder; this one without it")
+FORMAT = arg("--format", choices=("jsonl", "markdown", "agents-exe"), help="jsonl; an import tells by itself")
+EFFECT = (TIMEOUT, IF_REVISION)
+DENY: tuple[Argument, ...] = (TOKEN, arg("reason", metavar="REASON", nargs="?"), RESUME, *EFFECT)
+LIST = (
+    arg("query", metavar="QUERY", nargs="?", help="words that all stand in it; the last may be a beginning"),
+    arg("--agent", metavar="SLUG", help="only of this agent"),
+    arg("--state", metavar="STATE", choices=("userTurn", "llmTurn", "partialUserTurn", "completed", "stopped")),
+    arg(
+        "--attention",
+        metavar="KIND",
+        choices=("question", "approval", "external", "uncertain", "error", "none"),
+        help="only those whose calls wait for this, or whose last step failed",
+    ),
+    arg("--archived", action="store_true", help="also those that are put away"),
+    arg("--limit", type=_positive, metavar="N", help="at most N sessions, the newest"),
+)

@@ -1,0 +1,238 @@
+"""Sessions go to the trash and come back, and damaged journals are mended: always one session at a time, and always
+to the end, whether or not somebody still waits for it.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from abey.core.completing import pending_kind
+from abey.core.machine import Machine
+from abey.core.session import Session, open_calls
+from abey.errors import (
+    AbeyError,
+    InvalidState,
+    RevisionConflict,
+    SessionBusy,
+    SessionDamaged,
+    UnknownSession,
+)
+from abey.protocol.session import Damage
+from abey.runtime.following import Follower
+from abey.runtime.live import Live
+from abey.runtime.parking import Parking
+from abey.runtime.ports import Ports
+from abey.runtime.reviving import Broken, Entry
+from abey.runtime.sessions import Sessions
+from abey.runtime.store.repairing import Examined, Hopeless, Mendable, Torn, Whole
+
+_T = TypeVar("_T")
+
+NAMED = 10
+"""Calls or sessions that an error names."""
+
+ALIKE = 4
+"""Sessions whose ids begin with so many characters of another one may be meant by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What is wrong with a session, what mends it, whether that was done, and how the kept original is called."""
+
+    found: tuple[str, ...]
+    actions: tuple[str, ...]
+    applied: bool
+    original: str | None = None
+
+
+class Keeping:
+    """Nobody loads or makes a session that is being moved or mended; who holds it then is answered with an error."""
+
+    def __init__(self, ports: Ports, sessions: Sessions, parking: Parking) -> None:
+        self._ports = ports
+        self._store = ports.store
+        self._sessions = sessions
+        self._parking = parking
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def delete(self, session_id: str, if_revision: int | None = None, *, force: bool) -> None:
+        """Moves the session to the trash. Raises UnknownSession, RevisionConflict, SessionBusy, InvalidState where
+        calls wait or nobody can tell (not with `force`), RecordFailed."""
+        await self._to_its_end(self._delete(session_id, if_revision, force))
+
+    async def restore(self, session_id: str) -> tuple[Machine, Damage | None]:
+        """Brings back the session of this id that was deleted last. Raises InvalidState where the id is in use,
+        UnknownSession where the trash has none, RecordFailed; SessionDamaged: it is back, and cannot be read."""
+        await self._to_its_end(self._restore(session_id))
+        machine, damage = await self._sessions.look(session_id)
+        self._ports.listener.changed(machine)
+        return machine, damage
+
+    async def examine(self, session_id: str) -> Repair:
+        """What `repair` would do; not one byte is changed. Raises UnknownSession."""
+        entry = self._sessions.peek(session_id)
+        if not isinstance(entry, Live):
+            return _shown(await self._examined(session_id, entry))
+        async with entry.lock:
+            return _failed(entry) or _shown(await self._examined(session_id, entry))
+
+    async def repair(self, session_id: str) -> Repair:
+        """Mends the session, if there is something to mend. Raises UnknownSession, SessionBusy, RecordFailed,
+        SessionDamaged where nothing can be mended."""
+        done = await self._to_its_end(self._repair(session_id))
+        if done.applied:
+            with suppress(SessionDamaged):  # something else than its journal keeps it from opening
+                machine, _ = await self._sessions.look(session_id)
+                self._ports.listener.changed(machine)
+        return done
+
+    async def close(self) -> None:
+        """Waits for what is being moved or mended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, _T]) -> _T:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _delete(self, session_id: str, if_revision: int | None, force: bool) -> None:
+        await self._sessions.entry(session_id)
+        async with self._sessions.away(session_id):
+            entry = self._sessions.peek(session_id)
+            match entry:
+                case Live():
+                    async with entry.lock:
+                        _check_revision(entry.machine.session, if_revision)
+                        _check_idle(entry.machine)
+                        if not force:
+                            _check_calls(entry.machine.session)
+                        entry.journal.park()
+                        await self._move_away(session_id, entry)
+                case Broken() if not force:
+                    raise _undecided(entry)
+                case Broken(machine=machine):
+                    if machine is not None:
+                        _check_revision(machine.session, if_revision)
+                    await self._move_away(session_id, entry)
+                case None:
+                    raise UnknownSession(f"no session {session_id}", sessionId=session_id)
+
+    async def _move_away(self, session_id: str, entry: Entry) -> None:
+        try:
+            await asyncio.to_thread(self._store.delete, session_id, self._ports.clock.now())
+        finally:
+            # a move that could not be made durable may have been made all the same
+            if not self._store.exists(session_id):
+                error = UnknownSession(f"session {session_id} was deleted", sessionId=session_id)
+                self._let_go(session_id, entry, error)
+                if entry.machine is not None:
+                    self._ports.listener.gone(entry.machine)
+
+    def _let_go(self, session_id: str, entry: Entry | None, error: AbeyError) -> None:
+        self._sessions.forget(session_id)
+        if isinstance(entry, Live):
+            entry.dismiss(error)
+            self._parking.forget(entry)
+
+    async def _restore(self, session_id: str) -> None:
+        async with self._sessions.away(session_id):
+            trashed = await asyncio.to_thread(self._store.trashed)
+            found = [one for one in trashed if one.session_id == session_id]
+            if self._store.exists(session_id):
+                message = f"session {session_id} exists; delete it first to have the one in the trash back"
+                raise InvalidState(message if found else f"session {session_id} exists", sessionId=session_id)
+            if not found:
+                raise _not_in_the_trash(session_id, [one.session_id for one in trashed])
+            await asyncio.to_thread(self._store.restore, found[-1])
+
+    async def _examined(self, session_id: str, entry: Entry | None) -> Examined:
+        found = await asyncio.to_thread(self._store.examine, session_id, Follower(session_id).take)
+        if isinstance(found, Whole) and isinstance(entry, Broken):
+            return Whole((*found.found, f"what keeps the session from opening is not in it: {entry.damage.reason}"))
+        return found
+
+    async def _repair(self, session_id: str) -> Repair:
+        async with self._sessions.away(session_id):
+            entry = self._sessions.peek(session_id)
+            if not isinstance(entry, Live):
+                return await self._mended(session_id, entry)
+            async with entry.lock:
+                if (failed := _failed(entry)) is not None:
+                    return failed
+                _check_idle(entry.machine)
+                return await self._mended(session_id, entry)
+
+    async def _mended(self, session_id: str, entry: Entry | None) -> Repair:
+        found = await self._examined(session_id, entry)
+        match found:
+            case Hopeless():
+                raise SessionDamaged(f"session {session_id}: {found.found[0]}; {found.advice}", sessionId=session_id)
+            case Whole():
+                return _shown(found)
+            case Mendable():
+                await asyncio.to_thread(self._store.repair, session_id, found, self._ports.clock.now())
+            case Torn():
+                pass  # the next one who loads the session does it
+        error = SessionBusy(f"session {session_id} was mended just now; ask again", sessionId=session_id)
+        self._let_go(session_id, entry, error)
+        original = found.original.name if isinstance(found, Mendable) else None
+        return Repair(found.found, found.actions, True, original)
+
+
+def _shown(found: Examined) -> Repair:
+    match found:
+        case Whole():
+            return Repair(found.found, (), False)
+        case Hopeless():
+            return Repair((*found.found, found.advice), (), False)
+        case Mendable():
+            return Repair(found.found, found.actions, False, found.original.name)
+        case Torn():
+            return Repair(found.found, found.actions, False)
+
+
+def _failed(live: Live) -> Repair | None:
+    """A session that only failed a write needs no mending."""
+    if live.failure is None:
+        return None
+    way_out = f"`abey session reopen {live.id}` (agents/reopen) loads it again once the cause is gone"
+    return Repair((f"the session stopped taking requests: {live.failure.message}", way_out), (), False)
+
+
+def _check_revision(session: Session, if_revision: int | None) -> None:
+    if if_revision is not None and if_revision != session.revision:
+        message = f"session {session.id} is at revision {session.revision}, not {if_revision}"
+        raise RevisionConflict(message, revision=session.revision)
+
+
+def _check_idle(machine: Machine) -> None:
+    work = machine.work
+    if work.live or work.activity != "idle":
+        doing = work.activity if work.activity != "idle" else "a call runs in the background"
+        raise SessionBusy(f"session {machine.session.id} is busy ({doing})", activity=work.activity)
+
+
+def _check_calls(session: Session) -> None:
+    waiting = [call for call in open_calls(session) if pending_kind(call) is not None]
+    if session.stopped or not waiting:
+        return
+    named = ", ".join(f"{call.tool} ({call.call_id})" for call in waiting[:NAMED])
+    more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
+    tokens = [call.verdict.token for call in waiting if call.verdict is not None]
+    message = f"session {session.id} has calls that wait for somebody: {named}{more}; force deletes it all the same"
+    raise InvalidState(message, state=session.state, sessionId=session.id, tokens=tokens)
+
+
+def _undecided(broken: Broken) -> InvalidState:
+    damage = broken.damage
+    message = f"session {damage.session_id} is damaged ({damage.reason}): nobody can tell whether calls wait in it"
+    return InvalidState(f"{message}; force deletes it all the same", sessionId=damage.session_id)
+
+
+def _not_in_the_trash(session_id: str, trashed: Sequence[str]) -> UnknownSession:
+    alike = [one for one in dict.fromkeys(trashed) if one.startswith(session_id[:ALIKE])][:NAMED]
+    named = f"; it has {', '.join(alike)}" if alike else ""
+    return UnknownSession(f"the trash has no session {session_id}{named}", sessionId=session_id)

@@ -1,0 +1,171 @@
+"""Looks at a journal that somebody wants mended, and mends it: the original always stays (journal.md, Recovery)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from abey.protocol.base import Timestamp
+from abey.protocol.journal import Record, Repaired
+from abey.runtime.store.codec import encode_unit
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.journal import JOURNAL
+from abey.runtime.store.mending import Follow, Mended, mend
+from abey.runtime.store.scan import TornTail, scan
+from abey.runtime.store.snapshots import remove_snapshots
+
+GAPS_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Nothing is wrong with the bytes."""
+
+    found: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """Opening the session does what is to be done."""
+
+    found: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeless:
+    """Nothing of it can be mended here; `advice` is the way out."""
+
+    found: tuple[str, ...]
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mendable:
+    """`data` can become `mended`, and `original` is where `data` will be kept."""
+
+    found: tuple[str, ...]
+    actions: tuple[str, ...]
+    data: bytes
+    mended: Mended
+    offset: int
+    original: Path
+
+
+Examined = Whole | Torn | Mendable | Hopeless
+
+
+def examine(io: FileIO, directory: Path, follow: Follow) -> Examined:
+    """What is wrong with the session in `directory`, and what would mend it; not one byte is changed."""
+    try:
+        data = io.read(directory / JOURNAL)
+    except FileNotFoundError:
+        return _hopeless(directory, "there is no journal")
+    except OSError as error:
+        return _hopeless(directory, f"the journal cannot be read: {error.strerror}")
+    if not data.strip(b"\0"):
+        return _hopeless(directory, "the journal holds only NUL bytes" if data else "the journal is empty")
+    mended = mend(data, follow)
+    if mended.newer is not None:
+        return Hopeless((f"a newer version of abey wrote it: {mended.newer}",), "install that version; it can open it")
+    if not mended.data:
+        unread = "the first record cannot be read, and without it there is no session"
+        return _hopeless(directory, mended.refused or unread)
+    problem = scan(data).problem
+    if problem is None and mended.data == data:
+        return Whole((f"the journal is whole: {_revisions(mended)}, {len(data)} bytes",))
+    if isinstance(problem, TornTail) and mended.data == data[: problem.offset]:
+        return _torn(data, problem)
+    reason = problem.reason if problem is not None else mended.refused
+    offset = problem.offset if problem is not None else len(mended.data)
+    original = _free_name(io, directory, data)
+    actions = tuple(_actions(data, mended, original))
+    return Mendable(tuple(_damage(mended, offset, str(reason))), actions, data, mended, offset, original)
+
+
+def repair(io: FileIO, found: Mendable, now: Timestamp) -> None:
+    """Puts the mended journal in the place of the old one. Raises OSError: then the journal is the one or the other,
+    and whole as that."""
+    directory = found.original.parent
+    if found.original.name not in io.names(directory):
+        io.replace_file(found.original, found.data)
+    remove_snapshots(io, directory)
+    mended = found.mended
+    cut = len(found.data) - len(mended.data)
+    repaired = Repaired(offset=found.offset, cut_bytes=max(0, cut), may_have_run=not mended.certain)
+    unit = (Record(mended.end.revision + 1, now, repaired),)
+    io.replace_file(directory / JOURNAL, mended.data + encode_unit(unit, mended.end.crc)[0])
+
+
+def _hopeless(directory: Path, reason: str) -> Hopeless:
+    way_out = f"`abey session delete {directory.name} --force` moves what is there to the trash"
+    return Hopeless((reason,), f"there is nothing to mend; {way_out}")
+
+
+def _torn(data: bytes, problem: TornTail) -> Torn:
+    size = len(data) - problem.offset
+    return Torn(
+        (f"the last write, from byte {problem.offset} on, is not whole: {problem.reason}",),
+        (
+            f"move its {size} bytes to {JOURNAL}.tail-{problem.offset}, as opening the session does",
+            "record the repair: every call that has no result is uncertain then",
+        ),
+    )
+
+
+def _damage(mended: Mended, offset: int, reason: str) -> Iterator[str]:
+    yield f"damage at byte {offset}: {reason}"
+    for gap in mended.gaps[:GAPS_SHOWN]:
+        yield f"bytes {gap.start} to {gap.end - 1} hold no record that continues the journal"
+    if len(mended.gaps) > GAPS_SHOWN:
+        yield f"and so do {len(mended.gaps) - GAPS_SHOWN} more pieces"
+    yield f"{_revisions(mended)} can be kept"
+    if mended.lost:
+        yield f"{_ranges(mended.lost)} can be read, but nothing kept leads to them: they are lost to the session"
+    elif mended.certain:
+        yield "nothing is lost"
+    else:
+        yield "what followed cannot be read: it is lost to the session"
+
+
+def _actions(data: bytes, mended: Mended, original: Path) -> Iterator[str]:
+    yield f"keep the journal as it is, {len(data)} bytes, as {original.name}"
+    yield f"write {_revisions(mended)} to a new journal in its place"
+    doubt = "nothing else changes" if mended.certain else "every call that has no result is uncertain then"
+    yield f"record the repair: {doubt}"
+
+
+def _revisions(mended: Mended) -> str:
+    first, last = mended.first, mended.end.revision
+    return f"revision {last}" if first == last else f"revisions {first} to {last}"
+
+
+def _ranges(revisions: Sequence[int]) -> str:
+    """Rising numbers in words: `revisions 3, 5 to 9`."""
+    ranges: list[tuple[int, int]] = []
+    for one in revisions:
+        if ranges and one == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], one)
+        else:
+            ranges.append((one, one))
+    words = [f"{first}" if first == last else f"{first} to {last}" for first, last in ranges]
+    return f"revision{'s' if len(revisions) > 1 else ''} {', '.join(words)}"
+
+
+def _free_name(io: FileIO, directory: Path, data: bytes) -> Path:
+    """Where the journal is kept: a new name, or the last one where a repair that was cut short has kept it already."""
+    names = set(io.names(directory))
+    number = next(number for number in count(1) if _original(number) not in names)
+    last = directory / _original(number - 1)
+    return last if last.name in names and _holds(io, last, data) else directory / _original(number)
+
+
+def _original(number: int) -> str:
+    return f"{JOURNAL}.original-{number}"
+
+
+def _holds(io: FileIO, path: Path, data: bytes) -> bool:
+    try:
+        return io.read(path) == data
+    except OSError:
+        return False
