@@ -28,6 +28,13 @@ def types(live: Live) -> list[str]:
     return [line.split('"type":"')[-1].split('"')[0] for line in text.splitlines()]
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def call(live: Live, name: str) -> Call:
     batch = live.machine.session.batch or live.machine.session.last_answer
     assert batch is not None
@@ -141,10 +148,14 @@ async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_
     ("content", "kept"),
     [
         ("\x01" * (2 << 20), ("completed", None)),
-        (["x" * (2 << 20)], ("failed", "tool/too-large")),
+        (["x" * (2 << 20)], ("completed", None)),
+        (nested(300), ("failed", "tool/too-large")),
     ],
+    ids=["text", "parts", "levels"],
 )
-async def test_a_result_that_fits_no_record_is_cut_or_fails(tmp_path: Path, content: Any, kept: Any) -> None:
+async def test_a_result_of_any_size_is_kept_and_one_that_no_record_can_hold_fails(
+    tmp_path: Path, content: Any, kept: Any
+) -> None:
     shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE])
     shell.tools.instant = False
     live = (await shell.start()).live
@@ -181,7 +192,7 @@ async def test_a_failed_model_call_leaves_the_session_usable(tmp_path: Path) -> 
     submitted = await shell.drive(live)
     assert submitted.run is not None
     end = await submitted.run
-    assert end.error is not None and end.error.data == {"kind": "model/auth", "retryable": False}
+    assert end.error is not None and end.error.data == {"kind": "model/auth", "retryable": False, "attempts": 1}
     error = live.machine.session.last_error
     assert error is not None and error.kind == "model/auth"
     assert await outcome(await shell.drive(live)) == "completed"

@@ -1,0 +1,134 @@
+"""The machine as the checks see it: whatever is here only looks, and a test says what is seen."""
+
+import ctypes
+import fcntl
+import importlib
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from abey.runtime.store.io import FileIO, Space
+
+Lock = Literal["free", "held", "absent"]
+
+PROGRAM_SECONDS = 10.0
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_VERSION = 1
+
+
+class Host:
+    """Every method raises OSError where the system does not tell."""
+
+    def __init__(self, io: FileIO | None = None) -> None:
+        self.io = io or FileIO("process")
+
+    @property
+    def platform(self) -> str:
+        return sys.platform
+
+    @property
+    def python(self) -> tuple[int, int, int]:
+        return sys.version_info[:3]
+
+    @property
+    def uid(self) -> int:
+        return os.getuid()
+
+    def seconds(self) -> float:
+        """Since 1970."""
+        return time.time()
+
+    def status(self, path: Path) -> os.stat_result:
+        return self.io.status(path)
+
+    def names(self, path: Path) -> list[str]:
+        return self.io.names(path)
+
+    def read(self, path: Path) -> bytes:
+        return self.io.read(path)
+
+    def text(self, path: str) -> str:
+        """Of a file that the system makes up as it is read."""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def space(self, path: Path) -> Space:
+        return self.io.space(path)
+
+    def writable(self, path: Path) -> bool:
+        return os.access(path, os.W_OK | os.X_OK)
+
+    def lock(self, path: Path) -> Lock:
+        """What a file, or a directory, is to who wants its flock. Raises OSError where there are none."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return "absent"
+        try:
+            # shared and given back at once: a daemon that starts at this very moment tries again
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "held"
+        finally:
+            os.close(descriptor)
+        return "free"
+
+    def program(self, name: str) -> str | None:
+        """Where a program of this name is on PATH."""
+        return shutil.which(name)
+
+    def run(self, argv: Sequence[str]) -> str | None:
+        """Why the program failed, None if it did not. Raises OSError, also when it takes too long."""
+        try:
+            done = subprocess.run(
+                argv, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROGRAM_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as late:
+            raise OSError(f"it took longer than {PROGRAM_SECONDS:g} s") from late
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return (said[-1] if said else f"it ended with status {done.returncode}") if done.returncode else None
+
+    def landlock(self) -> int:
+        """The version of the kernel's Landlock. Raises OSError where it has none."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        version = int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION))
+        if version < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return version
+
+    def descriptors(self) -> tuple[int, int]:
+        """How many files this process may have open: now, and at most."""
+        return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def import_fault(self, module: str) -> str | None:
+        """Why a module cannot be imported, or None."""
+        try:
+            importlib.import_module(module)
+        except Exception as fault:  # noqa: BLE001 - a broken package raises whatever it likes
+            return f"{type(fault).__name__}: {fault}"
+        return None
+
+    def full_text_search(self) -> bool:
+        """Whether this Python's SQLite has FTS5."""
+        import sqlite3  # it takes long, and a daemon does not need it to start
+
+        with sqlite3.connect(":memory:") as database:
+            try:
+                database.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+            except sqlite3.OperationalError:
+                return False
+            finally:
+                database.rollback()
+        return True
+
+    @property
+    def sqlite(self) -> str:
+        import sqlite3
+
+        return sqlite3.sqlite_version
