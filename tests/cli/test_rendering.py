@@ -148,6 +148,7 @@ def test_a_session_is_introduced() -> None:
         "revision: 2",
         "activity: idle",
         f"updated: {AT}",
+        "usage: 0 tokens in, 0 out, cost unknown",
     ]
 
 

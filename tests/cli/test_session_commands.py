@@ -263,7 +263,7 @@ def test_list_names_damaged_sessions_on_stderr(abey, daemon: CannedDaemon) -> No
     assert abey("session", "list") == (
         0,
         f"{SESSION_ID}  userTurn  a  Research  /w\n",
-        "abey: session x is damaged: a record is cut\n",
+        "abey: session x is damaged at byte 12: a record is cut; `abey repair x` says what can be done\n",
     )
     assert json.loads(abey("session", "list", "--json").out) == {"items": [session()], "damaged": [damage]}
 
@@ -282,7 +282,7 @@ def test_show_tells_what_was_said_and_what_came_of_each_call(abey, daemon: Canne
     daemon.on["agents/get"] = {"session": answered()}
     daemon.on["agents/transcript"] = {"items": [input_item(), thought, edited], "hasMore": True}
     shown = abey("session", "show", SESSION_ID).out.splitlines()
-    assert shown[7:-2] == [
+    assert shown[8:-2] == [
         "",
         "… earlier items are left out; `abey rpc agents/transcript` has them",
         "> hello",

@@ -1,0 +1,81 @@
+"""The records of a session elsewhere as those of a session here: another id, other tokens, another place."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from abey.core.agent import Agent
+from abey.core.ids import derive
+from abey.protocol import journal as j
+from abey.protocol.base import Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a session gets where it arrives. `agent`: another one than its own."""
+
+    cwd: str
+    env: dict[str, str]
+    agent_file: str | None
+    agent: Agent | None
+    now: Timestamp
+    entropy: bytes
+
+
+def moved(records: Sequence[j.Record], arrival: Arrival, imported: j.Imported, session_id: str) -> tuple[j.Record, ...]:
+    """The same records under the new id; `imported` is the last. The first one is `created`.
+
+    Where the id stays the tokens do: people may hold them. Under another id they are others, since a token belongs to
+    one session of a machine.
+    """
+    first = records[0].data
+    if not isinstance(first, j.Created):
+        raise ValueError("a session begins with created")
+    again = _same if first.session_id == session_id else _renewed(arrival.entropy)
+    told = (replace(record, data=_data(record.data, again)) for record in records[1:])
+    last = j.Record(records[-1].rev + 1, arrival.now, imported)
+    return (replace(records[0], data=_created(first, arrival, session_id)), *told, last)
+
+
+def tokens_of(records: Sequence[j.Record]) -> tuple[str, ...]:
+    """Every token that the records issue."""
+    return tuple(dict.fromkeys(one.data.token for one in records if isinstance(one.data, j.CallDecided)))
+
+
+Retoken = Callable[[str], str]
+
+
+def _created(created: j.Created, arrival: Arrival, session_id: str) -> j.Created:
+    place: dict[str, Any] = {
+        "session_id": session_id,
+        "cwd": arrival.cwd,
+        "env": arrival.env,
+        "agent_file": arrival.agent_file,
+    }
+    if arrival.agent is not None:
+        agent = arrival.agent
+        place |= {"agent": agent.slug, "config": agent.config, "config_hash": agent.config_hash}
+    return created.model_copy(update=place)
+
+
+def _data(data: j.RecordData, again: Retoken) -> j.RecordData:
+    match data:
+        case j.CallDecided():
+            return data.model_copy(update={"token": again(data.token)})
+        case j.Stopped():
+            calls = tuple(_cancelled(call, again) for call in data.cancelled_calls)
+            return data.model_copy(update={"cancelled_calls": calls})
+        case _:
+            return data
+
+
+def _cancelled(call: dict[str, str], again: Retoken) -> dict[str, str]:
+    return {name: again(value) if name == "token" else value for name, value in call.items()}
+
+
+def _same(token: str) -> str:
+    return token
+
+
+def _renewed(entropy: bytes) -> Retoken:
+    return lambda token: derive(entropy, f"token:{token}")[:16].hex()
