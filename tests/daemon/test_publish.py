@@ -8,6 +8,7 @@ import pytest
 from support.world import World
 
 from abey.daemon.publish import Publisher
+from abey.daemon.subscriptions import Subscriptions
 from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
 from abey.protocol.transcript import Client
 from abey.rpc.peer import Peer
@@ -22,10 +23,14 @@ def peer(name: str, capabilities: AgentsClientCapabilities | None, heard: list[A
     return Peer(name, Client(id=name, name=name, kind="test"), capabilities, InitializationOptions(), send)
 
 
+def nobody() -> Subscriptions:
+    return Subscriptions(lambda _: None, lambda _: None)
+
+
 def test_a_summary_goes_once_to_everybody_who_knows_of_agents() -> None:
     heard: list[Any] = []
     unheard: list[Any] = []
-    publisher, world = Publisher(), World()
+    publisher, world = Publisher(nobody()), World()
     world.start("hello")
     publisher.joined(peer("a", AGENTS, heard))
     publisher.joined(peer("plain", None, unheard))
@@ -37,5 +42,19 @@ def test_a_summary_goes_once_to_everybody_who_knows_of_agents() -> None:
 
 def test_a_notice_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        Publisher().noticed("s1", {"type": "stale-result"})
+        Publisher(nobody()).noticed("s1", {"type": "stale-result"})
     assert caplog.messages == ['session s1: {"type": "stale-result"}']
+
+
+def test_of_a_deleted_session_a_last_summary_tells_that_nothing_waits() -> None:
+    heard: list[Any] = []
+    publisher, world = Publisher(nobody()), World()
+    world.start("hello")
+    publisher.joined(peer("a", AGENTS, heard))
+    assert world.machine is not None
+    publisher.changed(world.machine)
+    publisher.gone(world.machine)
+    first, last = (one["params"] for one in heard)
+    assert last == {**first, "pendingCount": 0, "attention": "none", "deleted": True}
+    publisher.changed(world.machine)  # it came back
+    assert heard[-1]["params"] == first

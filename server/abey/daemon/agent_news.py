@@ -1,4 +1,4 @@
-"""Tells clients of agent files that changed (protocol.md, agents/configChanged)."""
+"""Tells clients of agent files that changed (protocol.md, Notifications)."""
 
 import asyncio
 import logging

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from abey.protocol import attaching as a
 from abey.protocol import queries as q
 from abey.protocol import requests as r
 from abey.protocol import upkeep as u
@@ -54,6 +55,10 @@ SESSIONS = Method("agents/sessions", q.SessionsParams, q.SessionsResult)
 
 EVENTS = Method("agents/events", q.EventsParams, q.EventsResult)
 
+ATTACH = Method("agents/attach", a.AttachParams, a.AttachResult)
+
+DETACH = Method("agents/detach", a.DetachParams, Nothing)
+
 OUTPUT = Method("agents/output", u.OutputParams, u.OutputResult)
 
 UPDATE = Method("agents/update", u.UpdateParams, Session)
@@ -98,6 +103,8 @@ METHODS: tuple[Method[Any, Any], ...] = (
     TRANSCRIPT,
     SESSIONS,
     EVENTS,
+    ATTACH,
+    DETACH,
     OUTPUT,
     UPDATE,
     DELETE,

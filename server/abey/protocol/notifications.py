@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-from abey.protocol.base import Flag, Wire
+from abey.protocol.base import Flag, Int, Wire
 from abey.protocol.queries import AgentListing, Diagnostic
 from abey.protocol.session import Activity, State
 
 EVENT = "agents/event"
 SUMMARY = "agents/summary"
+OVERFLOW = "agents/overflow"
 CONFIG_CHANGED = "agents/configChanged"
 DAEMON = "agents/daemon"
 
@@ -26,6 +27,13 @@ class Summary(Wire):
     pending_count: int
     attention: Attention
     deleted: Flag | None = None
+
+
+class Overflow(Wire):
+    """The client does not read: it hears no more of the session, and attaches again after this event."""
+
+    session_id: str
+    resume_after: Int
 
 
 class FileDiagnostics(Wire):

@@ -16,6 +16,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTIFICATIONS: dict[str, type[BaseModel]] = {
     notifications.EVENT: queries.AgentsEvent,
     notifications.SUMMARY: notifications.Summary,
+    notifications.OVERFLOW: notifications.Overflow,
     notifications.CONFIG_CHANGED: notifications.ConfigChanged,
     notifications.DAEMON: notifications.DaemonNotice,
 }

@@ -44,8 +44,11 @@ class ExportParams(SessionParams):
 
 
 class ExportResult(Wire):
+    """`note` says what of the session is not in the file."""
+
     path: str
     bytes: Int
+    note: str | None = None
 
 
 class ImportParams(Wire):
@@ -125,6 +128,9 @@ class GcItem(Wire):
 
 
 class GcResult(Wire):
+    """`bytes` are those of all items, also of the `omitted` ones: those that one reply has no room for."""
+
     items: tuple[GcItem, ...]
+    omitted: Int | None = None
     bytes: Int
     dry_run: Flag

@@ -219,7 +219,7 @@ class _Connection:
         said = greeting(params)
         result = encode(initialize_result(params, self._surface.capabilities()))
         client = Client(id=said.client_id or self.name, name=said.name, kind=said.kind)
-        self._peer = Peer(self.name, client, said.capabilities, said.options, self._outbox.send)
+        self._peer = Peer(self.name, client, said.capabilities, said.options, self._outbox.send, self._outbox.unread)
         self._phase = "ready"
         return result
 

@@ -30,6 +30,10 @@ class Outbox:
             return
         self._stream.write(frame(body))
 
+    def unread(self) -> int:
+        """How many bytes the client has not taken yet."""
+        return self._stream.transport.get_write_buffer_size()
+
     def finish(self) -> None:
         """Says that nothing more comes, after what is queued."""
         if self._stream.can_write_eof() and not self._stream.transport.is_closing():

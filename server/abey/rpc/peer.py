@@ -21,6 +21,8 @@ class Peer:
     capabilities: AgentsClientCapabilities | None
     options: InitializationOptions = field(repr=False)
     send: Callable[[bytes], None] = field(repr=False)
+    unread: Callable[[], int] = field(repr=False, default=lambda: 0)
+    """How many bytes the client has not taken yet."""
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Queues a notification. Never blocks; a client that is gone misses it."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from abey.core import effects as fx
@@ -11,7 +12,7 @@ from abey.core.events import Aborted, Fact, ModelAnswered, ModelCallFailed, Tool
 from abey.errors import ModelFailed
 from abey.runtime.live import Live, Pulse
 from abey.runtime.models.retrying import Retrying
-from abey.runtime.ports import Delta, Ports, ToolCall
+from abey.runtime.ports import OnDelta, Ports, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -81,11 +82,12 @@ class Workers:
     async def _ask(self, live: Live, effect: fx.AskModel) -> Fact:
         retrying: Retrying | None = None
         try:
-            retrying = Retrying(self._ports.models(live.agent), self._ports.clock)
-            answer = await retrying.ask(effect.request, _ignore)
+            model = self._ports.models(live.agent, live.id)
+            retrying = Retrying(model, self._ports.clock, partial(self._retries, live))
+            answer = await retrying.ask(effect.request, self._streams(live))
         except ModelFailed as error:
             attempts = int(error.details.get("attempts", 1))
-            return ModelCallFailed(effect.invocation_id, error.model_code, error.message, attempts)
+            return ModelCallFailed(effect.invocation_id, error.model_code, error.message, attempts, error.details)
         except asyncio.CancelledError:
             return Aborted(effect.invocation_id, retrying.attempts if retrying else 0)
         except Exception:
@@ -96,7 +98,13 @@ class Workers:
     async def _run(self, live: Live, effect: fx.RunTool) -> Fact:
         created = live.machine.session.created
         call = ToolCall(
-            created.session_id, effect.call_id, effect.invocation_id, effect.arguments, created.cwd, created.env
+            session_id=created.session_id,
+            call_id=effect.call_id,
+            invocation_id=effect.invocation_id,
+            arguments=effect.arguments,
+            cwd=created.cwd,
+            env=created.env,
+            spool=partial(self._ports.store.spool, created.session_id, effect.invocation_id),
         )
         try:
             outcome = await self._ports.tools[effect.tool.definition["kind"]].run(effect.tool, call)
@@ -105,6 +113,13 @@ class Workers:
             outcome = ToolOutcome("tool/failed: internal error", "tool/failed")
         return ToolEnded(effect.invocation_id, outcome)
 
+    def _streams(self, live: Live) -> OnDelta:
+        """Where the pieces of the answer go. A summary is no answer, and streams to nobody."""
+        asked = live.machine.session.asked
+        if asked is None or asked.sums_up is not None:
+            return lambda _: None
+        return partial(self._ports.listener.streamed, live.id, asked.step_id)
 
-def _ignore(delta: Delta) -> None:
-    """Nobody is attached yet."""
+    def _retries(self, live: Live, code: str, attempt: int, delay: float) -> None:
+        text = f"try {attempt} of the model call failed ({code}); the next is made in {delay:.1f} s"
+        self._ports.listener.restarted(live.id, {"type": "note", "text": text})

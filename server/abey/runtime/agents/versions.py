@@ -8,6 +8,7 @@ from pathlib import Path
 from abey.core.agent import Agent
 from abey.core.session import Session
 from abey.errors import AbeyError, InvalidAgent, UnknownAgent
+from abey.protocol.base import Json
 from abey.runtime.ports import AgentSource
 from abey.runtime.store.store import Store
 
@@ -48,23 +49,29 @@ class Versions:
         except AbeyError:
             return None
 
+    def then(self, session: Session) -> Agent | None:
+        """The version that the session names: what its journal says is always shown with the same."""
+        return self.find(session, session.config_hash)
+
     def stored(self, session: Session, config_hash: str) -> Agent:
         """The version of that hash, from memory, the session's own record, or `configs/`. Raises InvalidAgent."""
         kept = self._kept.get(config_hash)
         if kept is not None:
             self._kept.move_to_end(config_hash)
             return kept
-        created = session.created
-        config = created.config if config_hash == created.config_hash else self._store.load_config(config_hash)
-        if config is None:
-            raise InvalidAgent(f"the agent config {config_hash} that session {session.id} used is gone")
-        return self.keep(self._source.from_config(config))
+        if config_hash == session.created.config_hash:
+            # the record may lack a part of it, where a blob is lost
+            with suppress(InvalidAgent):
+                return self._made(session.created.config, config_hash)
+        return self._from_store(config_hash)
 
     def _from_store(self, config_hash: str) -> Agent:
-        config = self._store.load_config(config_hash)
+        return self._made(self._store.load_config(config_hash), config_hash)
+
+    def _made(self, config: Json, config_hash: str) -> Agent:
         agent = self._source.from_config(config) if isinstance(config, dict) else None
         if agent is None or agent.config_hash != config_hash:
-            raise InvalidAgent(f"configs/ does not have the agent config {config_hash}")
+            raise InvalidAgent(f"the agent config {config_hash} is gone: configs/ does not have it")
         return self.keep(agent)
 
     def keep(self, agent: Agent) -> Agent:

@@ -1,4 +1,4 @@
-"""Notices within a second that agent files changed, however an editor saves them (agent-file.md, Reload).
+"""Notices within a second that agent files changed, however an editor saves them (agent-file.md, Where it is found).
 
 watchfiles says so at once where it can. It sees nothing of a symlink's target, of a folder that was replaced, or
 without inotify watches to spare; so what counts is the stamps of the files, which are looked at again and again, too.

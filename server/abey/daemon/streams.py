@@ -1,0 +1,58 @@
+"""Answers as they stream: pieces on their way to who listens, a few at a time (protocol.md, Notifications)."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from abey.runtime.ports import Delta
+
+COALESCE_SECONDS = 0.05
+
+Send = Callable[[str, dict[str, Any]], None]
+"""(session id, event without a number): to everybody who asked for deltas of the session."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """The answer of one step: its item that grows now, how much of that came, and what of it was not sent yet."""
+
+    step_id: str
+    index: int = -1
+    kind: str = ""
+    offset: int = 0
+    unsent: list[str] = field(default_factory=list)
+
+
+class Streams:
+    """Of all sessions; each has at most one. Counts also where nobody listens: somebody may join in the middle."""
+
+    def __init__(self, send: Send, seconds: float = COALESCE_SECONDS) -> None:
+        self._send = send
+        self._seconds = seconds
+        self._streams: dict[str, Stream] = {}
+
+    def add(self, session_id: str, step_id: str, delta: Delta) -> None:
+        stream = self._streams.get(session_id)
+        if stream is None or stream.step_id != step_id:
+            stream = self._streams[session_id] = Stream(step_id)
+        if delta.kind != stream.kind:
+            self._flush(session_id, stream)
+            stream.index, stream.kind, stream.offset = stream.index + 1, delta.kind, 0
+        if not stream.unsent:
+            asyncio.get_running_loop().call_later(self._seconds, self._flush, session_id, stream)
+        stream.unsent.append(delta.text)
+
+    def end(self, session_id: str) -> None:
+        """The answer is there, or void: what was not sent of it is not sent any more."""
+        self._streams.pop(session_id, None)
+
+    def _flush(self, session_id: str, stream: Stream) -> None:
+        text = "".join(stream.unsent)
+        if not text or self._streams.get(session_id) is not stream:
+            return
+        stream.unsent.clear()
+        item_id = f"{stream.step_id}.{stream.index}"
+        delta = {"type": "item/delta", "itemId": item_id, "kind": stream.kind, "offset": stream.offset, "text": text}
+        stream.offset += len(text)
+        self._send(session_id, delta)

@@ -1,0 +1,194 @@
+"""Attached clients: every event once and in order, deltas a few at a time, a slow client on its own (protocol.md)."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from support.stories import dispatched
+from support.world import World, answer
+
+from abey.core import events as e
+from abey.daemon.publish import Publisher
+from abey.daemon.subscriptions import AT_A_TIME, UNREAD_BYTES, Subscriptions
+from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
+from abey.protocol.transcript import Client
+from abey.rpc.peer import Peer
+from abey.runtime.event_log import EventLog
+from abey.runtime.ports import Delta
+
+AGENTS = AgentsClientCapabilities(protocol_versions=("1.0",))
+
+
+class Listening:
+    """A client that is attached, and what it heard."""
+
+    def __init__(self, name: str, unread: int = 0) -> None:
+        self.heard: list[tuple[str, Any]] = []
+        self.unread = unread
+        client = Client(id=name, name=name, kind="test")
+        self.peer = Peer(name, client, AGENTS, InitializationOptions(), self._take, lambda: self.unread)
+
+    def _take(self, data: bytes) -> None:
+        message = json.loads(data)
+        self.heard.append((message["method"], message["params"]))
+
+    @property
+    def numbers(self) -> list[int]:
+        return [params["seq"] for method, params in self.heard if method == "agents/event" and "seq" in params]
+
+    @property
+    def deltas(self) -> list[dict[str, Any]]:
+        events = [params["event"] for method, params in self.heard if method == "agents/event"]
+        return [event for event in events if event["type"] == "item/delta"]
+
+
+class Place:
+    """A session as the daemon holds it: its log grows with the world."""
+
+    def __init__(self, world: World) -> None:
+        self.log = EventLog()
+        self.world = world
+        self._logged = 0
+        self.subscriptions = Subscriptions(lambda _: self.log, lambda _: None)
+        self.publisher = Publisher(self.subscriptions, coalesce_seconds=0)
+        self.grow()
+
+    def grow(self) -> None:
+        """Takes what the world has recorded, unit by unit, and tells."""
+        for end in [one for one in self.world.units if one > self._logged]:
+            self.log.add(self.world.records[self._logged : end])
+            self._logged = end
+        assert self.world.machine is not None
+        self.publisher.changed(self.world.machine)
+
+    def attach(self, one: Listening, seq: int | None = None, *, deltas: bool = False) -> None:
+        self.subscriptions.add(one.peer, "s1", self.log.next_seq - 1 if seq is None else seq, deltas=deltas)
+
+
+async def turns_of_the_loop(count: int = 40) -> None:
+    """Long enough for whatever is due now."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place(dispatched("ask"))
+
+
+async def test_everybody_attached_hears_every_event_once_and_in_order(place: Place) -> None:
+    early, late = Listening("early"), Listening("late")
+    place.attach(early, 0)
+    place.grow()
+    await turns_of_the_loop()
+    place.attach(late)
+    seen = place.log.next_seq - 1
+    place.world.send(e.Cancel(None, None, early.peer.client))
+    place.grow()
+    await turns_of_the_loop()
+    last = place.log.next_seq
+    assert (early.numbers, late.numbers) == (list(range(1, last)), list(range(seen + 1, last)))
+    assert last > seen + 1
+
+
+async def test_events_go_out_after_what_the_loop_has_to_do_first(place: Place) -> None:
+    one = Listening("one")
+    place.attach(one, 0)
+    place.grow()
+    assert one.numbers == []
+    await turns_of_the_loop(1)
+    assert one.numbers == list(range(1, place.log.next_seq))
+
+
+async def test_who_detached_or_left_hears_nothing(place: Place) -> None:
+    stays, detaches, leaves = Listening("a"), Listening("b"), Listening("c")
+    for one in (stays, detaches, leaves):
+        place.attach(one)
+    place.subscriptions.remove(detaches.peer, "s1")
+    place.publisher.left(leaves.peer)
+    place.world.send(e.Cancel(None, None, stays.peer.client))
+    place.grow()
+    await turns_of_the_loop()
+    assert (bool(stays.numbers), detaches.heard, leaves.heard) == (True, [], [])
+
+
+async def test_a_client_that_does_not_read_is_detached_and_told_where_to_go_on(place: Place) -> None:
+    slow, quick = Listening("slow", UNREAD_BYTES + 1), Listening("quick")
+    place.attach(slow, 3)
+    place.attach(quick)
+    place.world.send(e.Cancel(None, None, quick.peer.client))
+    place.grow()
+    await turns_of_the_loop()
+    assert slow.heard == [("agents/overflow", {"sessionId": "s1", "resumeAfter": 3})]
+    slow.unread = 0
+    place.attach(slow, 3)
+    place.grow()
+    await turns_of_the_loop()
+    assert slow.numbers == list(range(4, place.log.next_seq))
+    assert quick.numbers[-1] == slow.numbers[-1]
+
+
+async def test_a_long_row_of_events_is_sent_whole(place: Place) -> None:
+    while place.log.next_seq <= 2 * AT_A_TIME:
+        place.world.send(e.Update(str(place.log.next_seq), None, Client(id="c", name="n", kind="k")))
+        place.grow()
+    one = Listening("one")
+    place.attach(one, 0)
+    place.grow()
+    await turns_of_the_loop()
+    assert one.numbers == list(range(1, place.log.next_seq))
+
+
+async def test_deltas_come_a_few_at_a_time_with_their_place_and_only_to_who_asked() -> None:
+    world = World()
+    world.start("hello", e.STEP)
+    place = Place(world)
+    asked, plain = Listening("asked"), Listening("plain")
+    place.attach(asked, deltas=True)
+    place.attach(plain)
+    step = world.session.asked.step_id
+    for kind, text in (("thinking", "so "), ("thinking", "it "), ("answer", "Hel"), ("answer", "lo")):
+        place.publisher.streamed("s1", step, Delta(kind, text))
+    await turns_of_the_loop()
+    place.publisher.streamed("s1", step, Delta("answer", "!"))
+    await turns_of_the_loop()
+    shown = {"type": "item/delta"}
+    assert asked.deltas == [
+        {**shown, "itemId": f"{step}.0", "kind": "thinking", "offset": 0, "text": "so it "},
+        {**shown, "itemId": f"{step}.1", "kind": "answer", "offset": 0, "text": "Hello"},
+        {**shown, "itemId": f"{step}.1", "kind": "answer", "offset": 5, "text": "!"},
+    ]
+    assert (plain.deltas, asked.numbers) == ([], [])
+
+
+async def test_who_attaches_in_the_middle_knows_how_much_was_missed() -> None:
+    world = World()
+    world.start("hello", e.STEP)
+    place, one = Place(world), Listening("one")
+    step = world.session.asked.step_id
+    place.publisher.streamed("s1", step, Delta("answer", "Hello"))
+    await turns_of_the_loop()
+    place.attach(one, deltas=True)
+    place.publisher.streamed("s1", step, Delta("answer", ", you"))
+    await turns_of_the_loop()
+    assert [(delta["offset"], delta["text"]) for delta in one.deltas] == [(5, ", you")]
+
+
+async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_starts_again() -> None:
+    world = World()
+    world.start("hello", e.STEP)
+    place, one = Place(world), Listening("one")
+    place.attach(one, deltas=True)
+    step = world.session.asked.step_id
+    place.publisher.streamed("s1", step, Delta("answer", "Hel"))
+    place.publisher.restarted("s1", {"type": "note", "text": "again"})
+    place.publisher.streamed("s1", step, Delta("answer", "He"))
+    await turns_of_the_loop()
+    assert [(delta["offset"], delta["text"]) for delta in one.deltas] == [(0, "He")]
+    place.publisher.streamed("s1", step, Delta("answer", "llo"))
+    world.model_says(answer(text="Hello"))
+    place.grow()
+    await turns_of_the_loop()
+    assert len(one.deltas) == 1
+    assert [params["event"]["type"] for _, params in one.heard if "seq" in params][-1] == "session/updated"
