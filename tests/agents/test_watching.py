@@ -1,4 +1,4 @@
-"""A saved agent file is noticed, however it is saved, and whatever watching can see (agent-file.md, Where it is found)."""
+"""A saved agent file is noticed, however it is saved (agent-file.md, Where it is found)."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""What a session may use: prices, sums and limits (agent-file.md, Limits)."""
+"""What a session may use: prices, sums and limits (agent-file.md, Fields)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Long histories: summed up where the agent says so, between entries, with the journal whole (machine.md)."""
+"""Long histories: summed up between entries, with the journal whole (agent-file.md, Long sessions)."""
 
 from dataclasses import replace
 from typing import Any

@@ -13,10 +13,14 @@ from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.transcript import Question
 
+ANSWERED = ("thinking", "answer", "toolCall")
+"""What an answer consists of: those items have the name of its step."""
+
 
 def item(world: World, revision: int, index: int, kind: str, millis: int = 0, **more: Any) -> dict[str, Any]:
+    step = next((one.data.step_id for one in world.records if one.rev == revision and kind in ANSWERED), revision)
     return {
-        "itemId": f"{revision}.{index}",
+        "itemId": f"{step}.{index}",
         "revision": revision,
         "turnId": world.session.turn.turn_id,
         "at": at(world, millis),

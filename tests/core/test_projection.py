@@ -198,7 +198,11 @@ def test_inputs_turns_usage_and_notes_are_told_whole() -> None:
         {"type": "turn/completed", "turnId": turn_id, "n": 1, "end": "cancelled"},
         {"type": "input/queued", "inputId": "i1"},
         {"type": "input/stopped", "inputId": "i1"},
-        {"type": "usage", "usage": {"inputTokens": 1, "outputTokens": 1}},
+        {
+            "type": "usage",
+            "usage": {"inputTokens": 1, "outputTokens": 1},
+            "call": {"inputTokens": 1, "outputTokens": 1},
+        },
     ]
     assert next(event for _, event in events(failed()) if event["type"] == "note") == {
         "type": "note",
@@ -209,7 +213,10 @@ def test_inputs_turns_usage_and_notes_are_told_whole() -> None:
 def test_a_repair_is_told_as_a_note() -> None:
     world = repaired(dispatched("ask"))
     assert [event for revision, event in events(world) if revision == len(world.records)] == [
-        {"type": "note", "text": "7 bytes of a torn write were cut off the journal at byte 100"}
+        {
+            "type": "note",
+            "text": "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it",
+        }
     ]
 
 

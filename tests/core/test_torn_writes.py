@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 from support.stories import Came, asked, came, complete, completion, dispatched, find, refused, repaired, states
-from support.world import CLIENT, World, answer
+from support.world import CLIENT, World, answer, text_parts
 
 from abey.core import events as e
 from abey.core.edits import IllegalRecord
 from abey.core.history import result_of
 from abey.core.replay import apply, fold
 from abey.core.session import NoteEntry
+from abey.core.views import items
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
 
@@ -23,7 +24,7 @@ def test_a_torn_write_makes_every_unfinished_call_uncertain_and_leaves_a_note() 
     repaired(world)
     assert states(world) == {"c1": "completed", "c2": "uncertain", "c3": "uncertain", "c4": "denied", "c5": "uncertain"}
     assert world.session.turn.entries[-1] == NoteEntry(
-        "7 bytes of a torn write were cut off the journal at byte 100 and kept beside it",
+        "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it",
         world.session.revision,
         world.context().now,
     )
@@ -59,12 +60,45 @@ def test_what_is_told_of_a_call_in_doubt_says_that_it_may_have_run(ending: str) 
     assert told == "cancelled by user; it had started and may have run"
 
 
-def test_a_torn_write_outside_a_turn_changes_nothing_but_the_revision() -> None:
+def note(world: World) -> NoteEntry:
+    """What people are told of the repair that was recorded last."""
+    text = "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it"
+    return NoteEntry(text, world.session.revision, world.context().now)
+
+
+def test_a_torn_write_after_the_end_of_a_turn_is_told_in_that_turn() -> None:
+    world = World()
+    world.start("hello", e.STEP)
+    world.model_says(answer(text="hi"))
+    before = world.session.turns[0]
+    assert before.end == "answered"
+    repaired(world)
+    assert world.session.turns == (replace(before, entries=(*before.entries, note(world))),)
+    assert [item.kind for item in items(world.session)] == ["input", "answer", "note"]
+    assert world.session.state == "completed"
+
+
+def test_a_torn_write_before_the_first_turn_is_told_in_that_one() -> None:
     world = World()
     world.start(None)
     before = world.session
     repaired(world)
-    assert world.session == replace(before, revision=2)
+    told = note(world)
+    assert world.session == replace(before, revision=2, updated_at=world.context().now, untold=(told,))
+    world.send(e.Send(e.NewInput(text_parts("hello")), None, CLIENT))
+    assert (world.session.turns[0].entries[0], world.session.untold) == (told, ())
+    assert [item.kind for item in items(world.session)] == ["note", "input"]
+
+
+def test_a_repair_that_lost_nothing_leaves_every_call_as_it_was() -> None:
+    world = dispatched(*NAMES)
+    before = states(world)
+    record = j.Record(world.session.revision + 1, "T", j.Repaired(offset=100, cut_bytes=7, may_have_run=False))
+    after = apply(world.session, record)
+    assert after.batch == world.session.batch
+    text = "the journal was damaged at byte 100 and has been mended; nothing was lost"
+    assert after.turns[-1].entries[-1] == NoteEntry(text, record.rev, "T")
+    assert states(world) == before
 
 
 WRONG = {
