@@ -1,15 +1,19 @@
 """What every test stands on: nothing of this machine's own abey, and examples that can be tried again."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from support.figures import Figures
 
 # two cores may be shared: a slow example is no failure, and CI always tries the same ones
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+FIGURES = pytest.StashKey[Figures]()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,3 +26,46 @@ def _nothing_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for name in ("ABEY_AGENT", "ABEY_DAEMON", "ABEY_LOG", "ABEY_TRANSPORT"):
             environment.delenv(name, raising=False)
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--large", action="store_true", help="measure the figures in the sizes that take long")
+    parser.addoption("--seed", type=int, help="of every random choice of the figures; else another one a run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = config.getoption("seed")
+    fresh = 1 if os.environ.get("CI") else int.from_bytes(os.urandom(4), "big")
+    config.stash[FIGURES] = Figures(fresh if given is None else given, config.getoption("large"))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"figures: --seed {config.stash[FIGURES].seed}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table, where figures were asked for."""
+    config = terminalreporter.config
+    rows = config.stash[FIGURES].rows
+    if rows and "figures" in config.getoption("markexpr"):
+        terminalreporter.section("figures")
+        terminalreporter.write_line("what | figure | size | seconds")
+        for row in rows:
+            terminalreporter.write_line(str(row))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed figure says which seed repeats it."""
+    report = yield
+    if report.failed and item.get_closest_marker("figures"):
+        report.sections.append(("repeat it with", f"--seed {item.config.stash[FIGURES].seed}"))
+    return report
+
+
+@pytest.fixture
+def figures(request: pytest.FixtureRequest) -> Figures:
+    """Where a measurement is noted; its clock starts here."""
+    found = request.config.stash[FIGURES]
+    found.begin()
+    return found

@@ -55,6 +55,11 @@ class ManualClock(VirtualClock):
         self._sleepers.append((self.seconds + seconds, woken))
         await woken
 
+    def jump(self, seconds: float) -> None:
+        """Somebody sets the clock; what sleeps does not notice."""
+        self.seconds += seconds
+        self._sleepers = [(at + seconds, woken) for at, woken in self._sleepers]
+
     def advance(self, seconds: float) -> None:
         """Ends every sleep that is due within `seconds` from now."""
         self.seconds += seconds
