@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from abey.shared.escaping import cut, escape, escape_line
 
 if TYPE_CHECKING:
-    from abey_cli.protocol_types import Diagnostic, Item, ItemCall, Pending, Session
+    from abey_cli.protocol_types import Damage, Diagnostic, Item, ItemCall, Pending, Session, Usage
 
 FINAL = frozenset({"completed", "failed", "denied", "cancelled", "expired"})
 WAITING = frozenset({"deferred", "uncertain"})
@@ -93,7 +93,23 @@ def session_lines(session: Session) -> list[str]:
         f"revision: {session['revision']}",
         f"activity: {escape_line(session['activity'])}",
         f"updated: {escape_line(session['updatedAt'])}",
+        f"usage: {usage_text(session['usage'])}",
+        *([damage_line(session["damaged"])] if session.get("damaged") else []),
     ]
+
+
+def usage_text(usage: Usage) -> str:
+    """What was used, and what it cost where that is known."""
+    cached = f" ({usage['cachedTokens']} cached)" if usage.get("cachedTokens") else ""
+    cost = f"{usage['cost']:.6g}" if usage.get("cost") is not None else "unknown"
+    return f"{usage['inputTokens']} tokens in{cached}, {usage['outputTokens']} out, cost {cost}"
+
+
+def damage_line(damage: Damage) -> str:
+    """What is wrong with a session that can only be looked at, where, and the way out."""
+    place = f" at byte {damage['offset']}" if "offset" in damage else ""
+    way_out = f"`abey repair {escape_line(damage['sessionId'])}` says what can be done"
+    return f"damaged{place}: {escape_line(damage['reason'])}; {way_out}"
 
 
 def diagnostic_line(path: str, diagnostic: Diagnostic) -> str:

@@ -224,6 +224,16 @@ async def test_pages_go_through_all_sessions_once_newest_first(tmp_path: Path) -
     assert found == [f"s{number:02d}" for number in reversed(range(9))] == await listed.ids()
 
 
+async def test_what_all_have_used_is_told_on_every_page(tmp_path: Path) -> None:
+    stories(tmp_path, count=12, steps=30)
+    listed = reading(tmp_path)
+    every, page = await listed.shown(), await listed.shown(limit=2)
+    used = {name: sum(one["usage"][name] for one in every["items"]) for name in ("inputTokens", "outputTokens")}
+    assert every["usage"] == page["usage"] == used
+    assert used["inputTokens"] > 0
+    await listed.close()
+
+
 async def test_a_query_finds_the_sessions_in_which_all_its_words_stand(tmp_path: Path) -> None:
     stories(tmp_path, count=16, steps=40)
     listed = reading(tmp_path)

@@ -6,7 +6,7 @@ from abey.shared.kinds import EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
 from abey_cli.lookup import PAGE
-from abey_cli.render import damage_line, session_line
+from abey_cli.render import damage_line, session_line, usage_text
 
 
 def list_sessions(context: Context) -> int:
@@ -18,29 +18,31 @@ def list_sessions(context: Context) -> int:
         "attention": options.attention,
         "archived": True if options.archived else None,
     }
-    items, damaged = _listed(context, wanted, options.limit)
+    result = _listed(context, wanted, options.limit)
     sought = any(value is not None for value in wanted.values())
-    context.answer({"items": items, "damaged": damaged}, lambda: _show(context, items, damaged, sought=sought))
+    context.answer(result, lambda: _show(context, result, sought=sought))
     return EXIT_OK
 
 
-def _listed(context: Context, wanted: dict[str, Any], limit: int | None) -> tuple[list[Any], list[Any]]:
-    """At most `limit` sessions, and all that are damaged."""
+def _listed(context: Context, wanted: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """At most `limit` sessions, all that are damaged, and what they all have used."""
     items: list[Any] = []
-    damaged: list[Any] = []
+    rest: dict[str, Any] = {}
     for page in lookup.pages(context, "agents/sessions", min(limit or PAGE, PAGE), **wanted):
         items += page["items"]
-        damaged = page.get("damaged", [])  # each page has them all
+        rest = {name: page[name] for name in ("damaged", "usage") if name in page}  # each page has them all
         if limit is not None and len(items) >= limit:
             break
-    return items[:limit], damaged
+    return {"items": items[:limit], **rest}
 
 
-def _show(context: Context, items: list[Any], damaged: list[Any], *, sought: bool) -> None:
-    console = context.console
+def _show(context: Context, result: dict[str, Any], *, sought: bool) -> None:
+    console, items, damaged = context.console, result["items"], result.get("damaged", [])
     if not items and not damaged:
         console.note("no session is like that" if sought else "no session yet")
     for session in items:
         console.out(session["sessionId"] if console.quiet else session_line(session, console.id))
     for damage in damaged:
         console.err(f"abey: session {damage['sessionId']} is {damage_line(damage)}")
+    if len(items) > 1 and "usage" in result:
+        console.note(f"all together: {usage_text(result['usage'])}")

@@ -12,14 +12,14 @@ from abey.daemon.paging import cursor_at, start_of
 from abey.daemon.services import Services
 from abey.errors import AbeyError
 from abey.protocol import queries as q
-from abey.protocol.session import Damage
+from abey.protocol.session import Damage, Usage
 from abey.protocol.session import Session as SessionView
 from abey.protocol.transcript import Pending
 from abey.rpc.dispatch import fitting
 from abey.rpc.peer import Peer
 from abey.runtime.index.file import IndexFailed
 from abey.runtime.index.index import Index
-from abey.runtime.index.rows import Row, folder_of, plain
+from abey.runtime.index.rows import Found, Row, folder_of, plain
 from abey.runtime.index.schema import Filter
 from abey.runtime.index.words import Query, query_of, session_texts, words_of
 from abey.runtime.reviving import Broken
@@ -42,19 +42,24 @@ class Listing:
         query = query_of(params.query)
         rows, matching = await self._outside(_filter(params), query)
         inside = self._services.sessions.entries
-        keys = [key for key in rows if key[1] not in inside and (matching is None or key[1] in matching)]
-        keys += [
-            _key(machine)
+        found = [row for row in rows if row.id not in inside and (matching is None or row.id in matching)]
+        found += [
+            _found(machine)
             for machine, damage in self._inside()
             if self._wanted(machine, params) and _says(machine, query, None if damage else matching)
         ]
-        keys.sort(reverse=True)
+        keys = sorted(((one.created_at, one.id) for one in found), reverse=True)
         start = start_of(params.cursor)
         shown = await self._shown([session_id for _, session_id in keys[start : start + params.limit]])
         items = shown[: fitting(shown)]
         end = start + (params.limit if len(items) == len(shown) else len(items))
         damaged = sorted((one.damage for one in self._broken()), key=lambda one: one.session_id)
-        return q.SessionsResult(items=tuple(items), next_cursor=cursor_at(end, len(keys)), damaged=tuple(damaged))
+        return q.SessionsResult(
+            usage=_used(found),
+            items=tuple(items),
+            next_cursor=cursor_at(end, len(keys)),
+            damaged=tuple(damaged),
+        )
 
     async def pending(self, _: Peer, params: q.PendingParams) -> q.PendingResult:
         if params.session_id is not None:
@@ -68,7 +73,7 @@ class Listing:
         page = page[: fitting(page)]
         return q.PendingResult(items=tuple(page), next_cursor=cursor_at(start + len(page), len(wanted)))
 
-    async def _outside(self, wanted: Filter, query: Query) -> tuple[Sequence[Key], frozenset[str] | None]:
+    async def _outside(self, wanted: Filter, query: Query) -> tuple[Sequence[Found], frozenset[str] | None]:
         """The wanted sessions that have rows, and all in which the query stands, where there is one. After any failure
         of the index all sessions are in memory, and nothing else is told."""
         sessions = self._services.sessions
@@ -134,7 +139,7 @@ class Listing:
         return {}
 
     async def _all_pending(self) -> list[Pending]:
-        keys = set((await self._outside(Filter(pending=True), Query()))[0])
+        keys = {(one.created_at, one.id) for one in (await self._outside(Filter(pending=True), Query()))[0]}
         keys |= {_key(live.machine) for live in self._services.sessions.loaded}
         rows = await self._rows([session_id for _, session_id in keys])
         found: list[Pending] = []
@@ -162,6 +167,21 @@ def _filter(params: q.SessionsParams) -> Filter:
         attention=None if params.attention is None else plain(params.attention),
         archived=None if params.archived else False,
         folders=None if params.under is None else tuple(map(folder_of, params.under)),
+    )
+
+
+def _found(machine: Machine) -> Found:
+    used = machine.session.usage
+    return Found(*_key(machine), used.input_tokens, used.output_tokens, used.cost)
+
+
+def _used(found: Sequence[Found]) -> Usage:
+    """What they have used, all together; of a cost that is not known of some the sum is that of the others."""
+    costs = [one.cost for one in found if one.cost is not None]
+    return Usage(
+        input_tokens=sum(one.input_tokens for one in found),
+        output_tokens=sum(one.output_tokens for one in found),
+        cost=sum(costs) if costs else None,
     )
 
 

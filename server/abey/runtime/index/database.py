@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from abey.protocol.base import Timestamp
 from abey.protocol.journal import CallDecided, Record
 from abey.runtime.index import schema
 from abey.runtime.index.file import CacheFile
-from abey.runtime.index.rows import Row, checksum, row_of
+from abey.runtime.index.rows import Found, Row, checksum, row_of
 from abey.runtime.index.schema import Filter
 from abey.runtime.index.words import Query, record_texts, session_texts, words_of
 from abey.runtime.store.io import FileIO
@@ -85,12 +85,11 @@ class Database:
 
         self._run(work)
 
-    def select(self, wanted: Filter) -> tuple[tuple[Timestamp, str], ...]:
-        """`(createdAt, id)` of the rows that are wanted, in no order."""
+    def select(self, wanted: Filter) -> tuple[Found, ...]:
+        """The rows that are wanted, in no order."""
         where, values = schema.condition(wanted)
-        return self._run(
-            lambda connection: tuple(connection.execute(f"SELECT created_at, id FROM sessions {where}", values))
-        )
+        query = f"SELECT {', '.join(field.name for field in fields(Found))} FROM sessions {where}"
+        return self._run(lambda connection: tuple(Found(*row) for row in connection.execute(query, values)))
 
     def matching(self, query: Query) -> frozenset[str]:
         """The sessions in which all words of the query stand."""

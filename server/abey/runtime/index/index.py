@@ -13,7 +13,7 @@ from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record, Updated
 from abey.runtime.index.database import UNKNOWN, Change, Database
 from abey.runtime.index.file import IndexFailed
-from abey.runtime.index.rows import Row
+from abey.runtime.index.rows import Found, Row
 from abey.runtime.index.schema import Filter
 from abey.runtime.index.words import Query
 from abey.runtime.live import Live
@@ -69,8 +69,8 @@ class Index:
         """From now on every session is in memory or has a row that is right. Raises IndexFailed."""
         await self._to_its_end(self._check())
 
-    async def select(self, wanted: Filter) -> tuple[tuple[Timestamp, str], ...]:
-        """`(createdAt, id)` of the sessions with rows that are wanted, in no order. Raises IndexFailed."""
+    async def select(self, wanted: Filter) -> tuple[Found, ...]:
+        """The sessions with rows that are wanted, in no order. Raises IndexFailed."""
         return await asyncio.to_thread(self._database.select, wanted)
 
     async def matching(self, query: Query) -> frozenset[str]:

@@ -32,6 +32,9 @@ class Row:
     attention: str
     archived: int
     pending: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
     since: Timestamp
     until: Timestamp
     source: str
@@ -43,6 +46,17 @@ class Row:
 
     def values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session that is wanted, and what it has used."""
+
+    created_at: Timestamp
+    id: str
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
@@ -68,6 +82,9 @@ def row_of(session: Session, stamp: str, now: Timestamp) -> Row:
         attention=summary_view(shown).attention,
         archived=int(session.archived),
         pending=len(view.pending),
+        input_tokens=session.usage.input_tokens,
+        output_tokens=session.usage.output_tokens,
+        cost=session.usage.cost,
         since=max((one for one in deadlines if one <= now), default=""),
         until=min((one for one in deadlines if one > now), default=NEVER),
         source=json.dumps([session.created.agent_file, session.config_hash]),
