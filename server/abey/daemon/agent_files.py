@@ -1,5 +1,8 @@
 """The methods about agents: which there are, whether a file is right, and what a policy would decide."""
 
+import asyncio
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -7,9 +10,12 @@ from abey.core.policy import Link, judge
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments
 from abey.protocol import queries as q
+from abey.protocol.config import AgentConfig, HttpModel
 from abey.rpc.peer import Peer
 from abey.runtime.agents.files import Unreadable, read_text
+from abey.runtime.agents.findings import Fact
 from abey.runtime.agents.loading import load_text
+from abey.runtime.models.keys import Keys
 
 MOST_DIAGNOSTICS = 500
 
@@ -23,7 +29,7 @@ class AgentFiles:
     async def list(self, _: Peer, params: q.AgentListParams) -> q.AgentListResult:
         return self._services.registry.list(params.cwd)
 
-    async def validate(self, _: Peer, params: q.ValidateParams) -> q.ValidateResult:
+    async def validate(self, peer: Peer, params: q.ValidateParams) -> q.ValidateResult:
         path = _path(params.uri) if params.uri is not None else None
         text = params.text
         if path is not None:
@@ -31,7 +37,9 @@ class AgentFiles:
                 text = read_text(path)
             except Unreadable as error:
                 raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
-        return q.ValidateResult(diagnostics=load_text(text or "", path).diagnostics()[:MOST_DIAGNOSTICS])
+        look = partial(_key_facts, self._services.keys, peer.options.env)
+        loaded = await asyncio.to_thread(load_text, text or "", path, look)
+        return q.ValidateResult(diagnostics=loaded.diagnostics()[:MOST_DIAGNOSTICS])
 
     async def explain(self, _: Peer, params: q.ExplainParams) -> q.ExplainResult:
         if params.session_id is not None:
@@ -50,6 +58,15 @@ class AgentFiles:
             rule=judgement.rule.wire() if judgement.rule else None,
             chain=tuple(_link(link) for link in judgement.chain),
         )
+
+
+def _key_facts(keys: Keys, env: Mapping[str, str] | None, config: AgentConfig) -> Iterator[Fact]:
+    """Whether this client could ask the model: its key is where the file says."""
+    if isinstance(config.model, HttpModel):
+        missing = keys.missing(config.model, env)
+        if missing is not None:
+            pointer = "/model/apiKey" if config.model.api_key is not None else "/model"
+            yield Fact(pointer, "warning", "missing-key", missing, on_key=True)
 
 
 def _link(link: Link) -> q.ExplainLink:

@@ -34,10 +34,10 @@ class Driving:
         self._services = services
 
     async def start(self, peer: Peer, params: r.StartParams) -> Session:
-        self._refuse_while_draining()
+        refuse_while_draining(self._services)
         parts = _parts(params.prompt, params.parts)
-        env = self._env(peer)
-        cwd = _folder(params.cwd, env)
+        env = environment(self._services, peer)
+        cwd = folder(params.cwd, env)
         agent, path = self._services.agent_named(params.agent, params.agent_file, params.config, cwd)
         clock = self._services.clock
         created = Created(
@@ -52,23 +52,24 @@ class Driving:
             client=peer.client,
         )
         new = e.NewInput(parts) if parts else None
-        submitted = await self._services.scheduler.start(e.Start(created, new, RUNS[params.run]), agent)
+        with self._services.keys.driven(created.session_id, peer.options.env):
+            submitted = await self._services.scheduler.start(e.Start(created, new, RUNS[params.run]), agent)
         if params.wait:
             await self._ended(submitted)
         return self._services.show(submitted.live)
 
     async def step(self, peer: Peer, params: r.StepParams) -> r.StepResult:
-        self._refuse_while_draining()
+        refuse_while_draining(self._services)
         parts = _parts(params.prompt, params.parts)
         event = e.Drive(e.STEP, peer.client, e.NewInput(parts) if parts else None)
-        end, live = await self._drive(params, event)
+        end, live = await self._drive(peer, params, event)
         return r.StepResult(outcome=end.outcome if end else "started", session=self._services.show(live))
 
     async def run(self, peer: Peer, params: r.RunParams) -> r.RunResult:
-        return await self._run(params, e.Drive(_run(params), peer.client))
+        return await self._run(peer, params, e.Drive(_run(params), peer.client))
 
     async def resume(self, peer: Peer, params: r.RunParams) -> r.RunResult:
-        return await self._run(params, e.Drive(_run(params), peer.client, resume=True))
+        return await self._run(peer, params, e.Drive(_run(params), peer.client, resume=True))
 
     async def pause(self, peer: Peer, params: r.PauseParams) -> Session:
         live = await self._services.sessions.get(params.session_id)
@@ -81,7 +82,8 @@ class Driving:
         input_id = params.input_id or ulid(millis_of(clock.now()), clock.entropy())
         new = e.NewInput(_parts(params.prompt, params.parts), input_id, params.delivery)
         event = e.Send(new, RUNS[params.run], peer.client)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision)
+        with self._services.keys.driven(live.id, peer.options.env):
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
         queued = [one.input_id for one in queue_order(submitted.transition.machine.session)]
         position = queued.index(input_id) + 1 if input_id in queued else 0
         if params.wait:
@@ -91,7 +93,8 @@ class Driving:
     async def complete(self, peer: Peer, params: r.CompleteParams) -> r.CompleteResult:
         live, token = await self._services.sessions.of_token(params.token)
         event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision)
+        with self._services.keys.driven(live.id, peer.options.env):
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
         call = _call(live, token)
         applied = any(
             isinstance(record.data, CallResolved) and record.data.call_id == call.call_id
@@ -127,22 +130,25 @@ class Driving:
         while live.machine.work.closing is not None and live.failure is None:
             await live.changed.wait()
         if live.failure is not None:
-            raise live.failure
+            raise live.refusal()
         return r.AppliedResult(
             applied=ended or done.machine.work.closing is not None, session=self._services.show(live)
         )
 
-    async def _run(self, params: r.RunParams, event: e.Drive) -> r.RunResult:
-        self._refuse_while_draining()
-        end, live = await self._drive(params, event, wait=params.wait)
+    async def _run(self, peer: Peer, params: r.RunParams, event: e.Drive) -> r.RunResult:
+        refuse_while_draining(self._services)
+        end, live = await self._drive(peer, params, event, wait=params.wait)
         session = self._services.show(live)
         if end is None:
             return r.RunResult(outcome="started", steps=0, session=session)
         return r.RunResult(outcome=end.outcome, steps=end.steps, session=session)
 
-    async def _drive(self, params: r.SessionEffect, event: e.Drive, *, wait: bool = True) -> tuple[EndRun | None, Live]:
+    async def _drive(
+        self, peer: Peer, params: r.SessionEffect, event: e.Drive, *, wait: bool = True
+    ) -> tuple[EndRun | None, Live]:
         live = await self._services.sessions.get(params.session_id)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision)
+        with self._services.keys.driven(live.id, peer.options.env):
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
         return (await self._ended(submitted) if wait else None), live
 
     async def _ended(self, submitted: Submitted) -> EndRun | None:
@@ -156,12 +162,15 @@ class Driving:
             raise end.error
         return end
 
-    def _env(self, peer: Peer) -> dict[str, str]:
-        return dict(peer.options.env if peer.options.env is not None else self._services.settings.env)
 
-    def _refuse_while_draining(self) -> None:
-        if self._services.scheduler.draining:
-            raise DaemonDraining("the daemon is about to end and takes no new steps; try again in a moment")
+def environment(services: Services, peer: Peer) -> dict[str, str]:
+    """The variables that the client has, or else the daemon."""
+    return dict(peer.options.env if peer.options.env is not None else services.settings.env)
+
+
+def refuse_while_draining(services: Services) -> None:
+    if services.scheduler.draining:
+        raise DaemonDraining("the daemon is about to end and takes no new steps; try again in a moment")
 
 
 def _run(params: r.RunParams) -> e.Run:
@@ -174,7 +183,7 @@ def _parts(prompt: str | None, parts: tuple[Part, ...] | None) -> tuple[Part, ..
     return texts + (parts or ())
 
 
-def _folder(cwd: str | None, env: dict[str, str]) -> str:
+def folder(cwd: str | None, env: dict[str, str]) -> str:
     """The folder of a new session: as asked for, else where the client is, else its home. Raises InvalidArguments."""
     if cwd is None:
         candidates = (env.get("PWD"), env.get("HOME"), "/")

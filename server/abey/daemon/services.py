@@ -18,6 +18,7 @@ from abey.protocol.session import Session as SessionView
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.live import Live
+from abey.runtime.models.keys import Keys
 from abey.runtime.ports import Clock
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
@@ -33,6 +34,7 @@ class Services:
     versions: Versions
     sessions: Sessions
     scheduler: Scheduler
+    keys: Keys
 
     def agent_named(
         self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str
@@ -55,7 +57,7 @@ class Services:
 
     def agent_then(self, session: Session) -> Agent | None:
         """The agent in the version that `session` names: what its journal says is always shown with the same."""
-        return self.versions.find(session, session.config_hash)
+        return self.versions.then(session)
 
     def now(self, machine: Machine) -> Machine:
         """The machine as it is to be shown now."""

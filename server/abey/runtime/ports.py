@@ -8,6 +8,8 @@ from typing import Any, Protocol
 from abey.core.agent import Agent, Tool
 from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
 from abey.core.machine import Machine
+from abey.protocol.journal import BlobRef
+from abey.runtime.quota import Quota
 from abey.runtime.store.store import Store
 
 
@@ -44,9 +46,26 @@ class Model(Protocol):
         ...
 
 
+class Spool(Protocol):
+    """Where all of an output goes that is longer than what a model is told. Blocking; each raises OSError."""
+
+    def write(self, data: bytes) -> bool:
+        """Adds what fits: whether there is room for more."""
+        ...
+
+    def keep(self) -> BlobRef:
+        """The blob of all that was written, durable when this returns."""
+        ...
+
+    def drop(self) -> None:
+        """Nothing is left of what was not kept; harmless afterwards."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a tool is run with: the JSON object that will run, and the session's allow-listed variables."""
+    """What a tool is run with: the JSON object that will run, the session's allow-listed variables, and a place for
+    all of its output: one, made when it is needed."""
 
     session_id: str
     call_id: str
@@ -54,6 +73,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
     cwd: str
     env: Mapping[str, str]
+    spool: Callable[[], Spool]
 
 
 class ToolRunner(Protocol):
@@ -64,8 +84,9 @@ class ToolRunner(Protocol):
         ...
 
 
-ModelFactory = Callable[[Agent], Model]
-"""The model an agent names; raises ModelFailed (`auth`, `invalid-request`) when it cannot be made."""
+ModelFactory = Callable[[Agent, str], Model]
+"""The model an agent names, for the session of that id; raises ModelFailed (`auth`, `invalid-request`) when it cannot
+be made."""
 
 CheckArguments = Callable[[Mapping[str, Any], Any], str | None]
 """(JSON schema, value) -> what is wrong with the value, in a line, or None."""
@@ -90,6 +111,18 @@ class Listener(Protocol):
 
     def changed(self, machine: Machine) -> None: ...
 
+    def gone(self, machine: Machine) -> None:
+        """The session was deleted."""
+        ...
+
+    def streamed(self, session_id: str, step_id: str, delta: Delta) -> None:
+        """A piece of the answer of a step."""
+        ...
+
+    def restarted(self, session_id: str, event: Mapping[str, Any]) -> None:
+        """What was streamed is void: the model is asked again, and `event` says why."""
+        ...
+
     def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
         """Something that is live only: never numbered, never replayed."""
         ...
@@ -106,3 +139,4 @@ class Ports:
     tools: Mapping[str, ToolRunner]
     check: CheckArguments
     listener: Listener
+    quota: Quota = Quota()

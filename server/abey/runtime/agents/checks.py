@@ -15,10 +15,12 @@ from abey.protocol.config import (
     HttpModel,
     HttpTool,
     McpTool,
+    ScriptedModel,
     WorkspaceTool,
 )
 from abey.protocol.policy import AnyDisposition, Decorate, Policy
 from abey.runtime.agents.findings import Fact, quoted
+from abey.runtime.models.places import OURS, url_fault
 from abey.runtime.tools.arguments import broken_schema
 from abey.runtime.tools.placeholders import shell_parameters, undeclared
 
@@ -28,7 +30,13 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def sense_facts(config: AgentConfig, raw: Any) -> list[Fact]:
     """Everything to say about `config`, whose JSON is `raw`."""
     key = next((key for key in ("toolCallPolicy", "toolCallPolicyConfig") if key in raw), "")
-    return [*_tool_facts(config), *_policy_facts(config, f"/{key}"), *_limit_facts(config), *_later_facts(config)]
+    return [
+        *_model_facts(config.model),
+        *_tool_facts(config),
+        *_policy_facts(config, f"/{key}"),
+        *_limit_facts(config),
+        *_later_facts(config),
+    ]
 
 
 def command_of(tool: AnyToolKind) -> str | None:
@@ -37,6 +45,18 @@ def command_of(tool: AnyToolKind) -> str | None:
         return tool.shell
     handed = shell_parameters(tool.argv, tool.parameters) if isinstance(tool, CommandTool) else ()
     return handed[0] if handed else None
+
+
+def _model_facts(model: HttpModel | ScriptedModel) -> Iterator[Fact]:
+    if not isinstance(model, HttpModel):
+        return
+    fault = url_fault(model.base_url) if model.base_url is not None else None
+    if fault is not None:
+        yield Fact("/model/baseUrl", "error", "invalid-value", fault)
+    for name in model.parameters:
+        if name in OURS:
+            message = f"{quoted(name)} is not a parameter: it is made of the session, and this one is left out"
+            yield Fact(f"/model/parameters/{name}", "warning", "unsupported", message, on_key=True)
 
 
 def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
@@ -161,9 +181,6 @@ def _limit_facts(config: AgentConfig) -> Iterator[Fact]:
 
 def _later_facts(config: AgentConfig) -> Iterator[Fact]:
     """What is kept in the file for a later version."""
-    if isinstance(config.model, HttpModel):
-        message = f"models of provider {config.model.provider} are not available in this version"
-        yield Fact("/model/provider", "warning", "unsupported", message)
     kept = {
         "/outputSchema": config.output_schema,
     }

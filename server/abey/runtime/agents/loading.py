@@ -1,7 +1,7 @@
 """From the text of an agent file to the agent it describes, and everything there is to say about the text."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from abey.runtime.agents.checks import sense_facts
 from abey.runtime.agents.findings import Fact, Finding
 from abey.runtime.agents.jsonc import BadSyntax, Document, Span, parse
 from abey.runtime.agents.shapes import shape_facts
+from abey.runtime.models.places import without_credentials
 from abey.shared.escaping import escape_line
 
 
@@ -37,9 +38,18 @@ class Loaded:
         return findings.diagnostics(self.text, self.findings)
 
 
-def load_text(text: str, origin: Path | None = None) -> Loaded:
-    """The agent of an agent file's text; relative paths in it are relative to the folder of `origin`."""
-    return load_text_in(text, origin.parent if origin else None)
+Look = Callable[[AgentConfig], Iterable[Fact]]
+"""Says more about a config than its file can tell: what is there on this machine."""
+
+
+def _no_more(_: AgentConfig) -> Iterable[Fact]:
+    return ()
+
+
+def load_text(text: str, origin: Path | None = None, also: Look = _no_more) -> Loaded:
+    """The agent of an agent file's text; relative paths in it are relative to the folder of `origin`. What `also` says
+    of the config is among the findings."""
+    return load_text_in(text, origin.parent if origin else None, also)
 
 
 def load_value(value: Mapping[str, Any], folder: Path | None = None) -> Loaded:
@@ -47,13 +57,13 @@ def load_value(value: Mapping[str, Any], folder: Path | None = None) -> Loaded:
     return load_text_in(json.dumps(value, indent=2, ensure_ascii=False), folder)
 
 
-def load_text_in(text: str, folder: Path | None) -> Loaded:
+def load_text_in(text: str, folder: Path | None, also: Look = _no_more) -> Loaded:
     try:
         document = parse(text)
     except BadSyntax as bad:
         return Loaded(text, None, None, (Finding(bad.start, bad.end, "error", "syntax", bad.message),))
     reading = _Reading(document, folder)
-    config = reading.config()
+    config = reading.config(also)
     found = sorted(reading.findings(), key=lambda finding: (finding.start, finding.end))
     whole = not any(finding.severity == "error" for finding in found)
     return Loaded(text, reading.raw, config if whole else None, tuple(found), tuple(reading.includes))
@@ -72,7 +82,7 @@ class _Reading:
         self.sources = translation.sources if translation else {}
         self.theirs = translation.facts if translation else []
 
-    def config(self) -> AgentConfig | None:
+    def config(self, also: Look) -> AgentConfig | None:
         if isinstance(self.raw, dict):
             self.raw = {key: found for key, found in self.raw.items() if key != "$schema"}
             self._model()
@@ -80,7 +90,7 @@ class _Reading:
         if any(fact.severity == "error" for fact in self.facts):
             return None
         config, facts = shape_facts(self.raw)
-        self.facts += facts if config is None else sense_facts(config, self.raw)
+        self.facts += facts if config is None else [*sense_facts(config, self.raw), *also(config)]
         return config
 
     def findings(self) -> list[Finding]:
@@ -103,9 +113,19 @@ class _Reading:
             del model["apiKey"]
         elif isinstance(model.get("apiKey"), dict) and isinstance(model["apiKey"].get("file"), str):
             model["apiKey"] = {**model["apiKey"], "file": self._absolute(model["apiKey"]["file"])}
+        if isinstance(model.get("baseUrl"), str) and isinstance(model.get("provider"), str):
+            self._base_url(model)
         if isinstance(model.get("script"), str):
             self._script(model)
         self.raw["model"] = model
+
+    def _base_url(self, model: dict[str, Any]) -> None:
+        """Takes a user and password out of the URL: they would be a key in clear."""
+        plain = without_credentials(model["baseUrl"])
+        if plain != model["baseUrl"]:
+            message = "the user and password in baseUrl are not used; name a key with `apiKey`"
+            self.facts.append(Fact("/model/baseUrl", "warning", "key-in-clear", message))
+            model["baseUrl"] = plain
 
     def _script(self, model: dict[str, Any]) -> None:
         """Puts the content of the script's file in the place of its name."""

@@ -8,6 +8,7 @@ from abey.protocol.base import sha256_hex
 from abey.protocol.config import AgentConfig, CommandTool, ExternalTool, HttpModel
 from abey.protocol.policy import Policy
 from abey.runtime.agents.checks import command_of
+from abey.runtime.models.places import variable_of
 
 
 def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
@@ -35,9 +36,10 @@ def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
 
 
 def env_names(config: AgentConfig) -> tuple[str, ...]:
-    """The environment variables that the file names: of its key, then of its tools."""
-    key = config.model.api_key if isinstance(config.model, HttpModel) else None
-    named = [key.env] if key and key.env else []
+    """The environment variables that the file needs: the one of its key, then those that its tools name."""
+    model = config.model
+    key = variable_of(model) if isinstance(model, HttpModel) else None
+    named = [key] if key else []
     return tuple(dict.fromkeys([*named, *(name for tool in config.tools for name in getattr(tool, "env", ()))]))
 
 
