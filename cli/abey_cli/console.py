@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from abey.shared.escaping import escape, escape_line
@@ -35,6 +36,14 @@ class Console:
     def text(self, text: str) -> None:
         """Text of a model or a tool: exactly as it is into a pipe, harmless on a terminal."""
         self.out(escape(text) if self.terminal else text)
+
+    def document(self, pieces: Iterable[str]) -> None:
+        """The pieces of a file: in UTF-8 whatever the locale into a pipe, harmless on a terminal."""
+        for piece in pieces:
+            if self.terminal:
+                _write(self._stdout, escape(piece))
+            else:
+                _write_bytes(self._stdout, piece.encode("utf-8"))
 
     def value(self, value: Any) -> None:
         """One JSON value; in ASCII, so that nothing in it can act on a terminal."""
@@ -73,9 +82,22 @@ class Console:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    try:
+    with _reader_may_be_gone(stream):
         stream.write(text)
         stream.flush()
+
+
+def _write_bytes(stream: TextIO, data: bytes) -> None:
+    with _reader_may_be_gone(stream):
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+
+
+@contextmanager
+def _reader_may_be_gone(stream: TextIO) -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError:
         _point_nowhere(stream)
     except OSError as error:

@@ -8,6 +8,8 @@ from typing import Any
 from abey_cli.context import Context
 from abey_cli.failures import Failure, unknown_session, usage
 
+PAGE = 1000
+"""The longest page that the daemon gives."""
 TOKEN_PREFIX = 8
 _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}\Z")
 _TOKEN = re.compile(r"[0-9a-f]{32}\Z")
@@ -22,7 +24,7 @@ def session_id(context: Context, given: str) -> str:
         return _latest_here(context)
     if _ULID.match(given):
         return given
-    return _unique(_plain(given), [session["sessionId"] for session in sessions(context)], "sessions")
+    return _unique(_plain(given), list(_session_ids(context)), "sessions")
 
 
 def token(context: Context, given: str) -> str:
@@ -38,16 +40,23 @@ def sessions(context: Context, **params: Any) -> Iterator[dict[str, Any]]:
         yield from page["items"]
 
 
+def _session_ids(context: Context) -> Iterator[str]:
+    """Of every session, also of one that is put away, or of which nothing can be read."""
+    for page in pages(context, "agents/sessions", archived=True):
+        yield from (session["sessionId"] for session in page["items"])
+        yield from (damage["sessionId"] for damage in page.get("damaged", ()))
+
+
 def pending(context: Context, **params: Any) -> Iterator[dict[str, Any]]:
     for page in pages(context, "agents/pending", **params):
         yield from page["items"]
 
 
-def pages(context: Context, method: str, **params: Any) -> Iterator[dict[str, Any]]:
-    """Every page of a paged result."""
+def pages(context: Context, method: str, limit: int = PAGE, **params: Any) -> Iterator[dict[str, Any]]:
+    """Every page of a paged result; `limit` is the length of one."""
     cursor = None
     while True:
-        page = context.request(method, **params, cursor=cursor, limit=1000)
+        page = context.request(method, **params, cursor=cursor, limit=limit)
         yield page
         cursor = page.get("nextCursor")
         if cursor is None:

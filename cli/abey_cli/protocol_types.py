@@ -72,6 +72,24 @@ class Approve(TypedDict):
     arguments: NotRequired[dict[str, Any]]
 
 
+class AttachParams(TypedDict):
+    """`session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
+    each session to attach to. `deltas`: pieces of streaming answers, too; absent as the handshake says.
+    """
+
+    sessionId: str
+    after: NotRequired[int | dict[str, int]]
+    deltas: NotRequired[bool]
+
+
+class AttachResult(TypedDict):
+    """What was missed, or a snapshot. `seq` is the number of the last event that they cover."""
+
+    snapshot: NotRequired[Snapshot]
+    replay: list[AgentsEvent]
+    seq: int
+
+
 class Cache(TypedDict):
     tag: Literal["cache"]
     key: str
@@ -118,6 +136,13 @@ class CompleteResult(TypedDict):
     resolution: Resolution
     turnComplete: bool
     session: Session
+
+
+class ConfigChanged(TypedDict):
+    """After each reload: all agents as `agents/list` has them, and what is wrong with each file that is not right."""
+
+    items: list[AgentListing]
+    diagnostics: list[FileDiagnostics]
 
 
 class DaemonInfo(TypedDict):
@@ -172,6 +197,12 @@ class Deny(TypedDict):
 class DenyCall(TypedDict):
     kind: Literal["deny"]
     message: NotRequired[str]
+
+
+class DetachParams(TypedDict):
+    """`*` for all."""
+
+    sessionId: str
 
 
 class Diagnostic(TypedDict):
@@ -241,8 +272,16 @@ class ExportParams(TypedDict):
 
 
 class ExportResult(TypedDict):
+    """`note` says what of the session is not in the file."""
+
     path: str
     bytes: int
+    note: NotRequired[str]
+
+
+class FileDiagnostics(TypedDict):
+    path: str
+    diagnostics: list[Diagnostic]
 
 
 class FilePart(TypedDict):
@@ -275,7 +314,10 @@ class GcParams(TypedDict):
 
 
 class GcResult(TypedDict):
+    """`bytes` are those of all items, also of the `omitted` ones: those that one reply has no room for."""
+
     items: list[GcItem]
+    omitted: NotRequired[int]
     bytes: int
     dryRun: bool
 
@@ -388,6 +430,13 @@ class OutputResult(TypedDict):
     data: str
     encoding: Literal["utf-8", "base64"]
     size: int
+
+
+class Overflow(TypedDict):
+    """The client does not read: it hears no more of the session, and attaches again after this event."""
+
+    sessionId: str
+    resumeAfter: int
 
 
 class PauseParams(TypedDict):
@@ -619,6 +668,9 @@ class SessionsParams(TypedDict):
 
 
 class SessionsResult(TypedDict):
+    """`usage` is what all the sessions have used that were asked for, whatever the page holds of them."""
+
+    usage: Usage
     items: list[Session]
     nextCursor: NotRequired[str]
     damaged: list[Damage]
@@ -626,6 +678,13 @@ class SessionsResult(TypedDict):
 
 class ShutdownParams(TypedDict):
     mode: NotRequired[Literal["drain", "now"]]
+
+
+class Snapshot(TypedDict):
+    """What a client knows that has missed nothing: the session, and its newest items, oldest first."""
+
+    session: Session
+    items: list[Item]
 
 
 class StartParams(TypedDict):
@@ -670,7 +729,7 @@ class StopParams(TypedDict):
 
 
 class Summary(TypedDict):
-    """Sent to every client, so that a badge never depends on what is attached."""
+    """Sent to every client, so that a badge never depends on what is attached. `deleted`: it is in the trash now."""
 
     sessionId: str
     title: str
@@ -680,6 +739,7 @@ class Summary(TypedDict):
     revision: int
     pendingCount: int
     attention: Attention
+    deleted: NotRequired[bool]
 
 
 class TextPart(TypedDict):

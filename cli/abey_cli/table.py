@@ -1,49 +1,22 @@
 """Every command that `abey` has, and what it takes."""
 
-import argparse
-
-from abey_cli.parsing import Argument, Command, arg, piece
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
-    return value
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
-    return int(text)
-
-
-def _revision(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no revision")
-    return int(text)
-
-
-AGENT = (
-    arg("--agent", metavar="SLUG", help="an agent by its slug"),
-    arg("--agent-file", metavar="FILE", help="an agent by its file; naming it trusts it for this session"),
+from abey_cli.arguments import (
+    AGENT,
+    CWD,
+    DENY,
+    EFFECT,
+    FORMAT,
+    LIST,
+    MAX_STEPS,
+    PROMPT,
+    RESUME,
+    SESSION,
+    TIMEOUT,
+    TOKEN,
+    UNTIL,
 )
-PROMPT = (
-    piece("text", "-p", "--prompt", metavar="TEXT", help="text of the prompt; all of these are joined in order"),
-    piece("file", "-f", "--file", metavar="FILE", help="a text file"),
-    piece("shell", "--shell", metavar="CMD", help="what a command prints, run in the session's folder"),
-    piece("media", "-m", "--media", metavar="[MIME;]PATH", help="a picture or another medium"),
-)
-SESSION = arg("session", metavar="ID", help="a session, a unique prefix of its id, or @ for this folder's latest")
-TOKEN = arg("token", metavar="TOKEN", help="a continuation token or a unique prefix of 8 characters and more")
-TIMEOUT = arg("--timeout", type=_seconds, metavar="S", help="stop waiting after S seconds; the session goes on")
-UNTIL = arg("--until", choices=("yield", "turn"), default="yield", help="turn: wait for completions from anywhere")
-MAX_STEPS = arg("--max-steps", type=_positive, metavar="N", help="at most N steps")
-IF_REVISION = arg("--if-revision", type=_revision, metavar="N", help="only if the session is still at revision N")
-RESUME = arg("--resume", action="store_true", help="then run on")
-CWD = arg("--cwd", metavar="DIR", help="the session's folder; this one without it")
-EFFECT = (TIMEOUT, IF_REVISION)
-DENY: tuple[Argument, ...] = (TOKEN, arg("reason", metavar="REASON", nargs="?"), RESUME, *EFFECT)
+from abey_cli.parsing import Command, arg
+from abey_cli.upkeep_table import UPKEEP
 
 COMMANDS = (
     Command(
@@ -153,8 +126,28 @@ COMMANDS = (
         "End the session for good.",
         (SESSION, arg("--yes", action="store_true", help="do not ask"), *EFFECT),
     ),
-    Command("session list", "session:list_sessions", "All sessions.", ()),
+    Command("session list", "listing:list_sessions", "The sessions, or those in which all words of QUERY stand.", LIST),
     Command("session show", "session:show", "One session.", (SESSION,)),
+    Command(
+        "session export",
+        "transfer:export",
+        "Write a session to a file, or to stdout.",
+        (SESSION, FORMAT, arg("-o", "--output", metavar="FILE", help="the file; stdout without it"), TIMEOUT),
+    ),
+    Command(
+        "session import",
+        "transfer:import_",
+        "Make a session out of a file; its agent is trusted like a file you name.",
+        (
+            arg("file", metavar="FILE|-", help="an export, a journal.jsonl, or a session file of agents-exe"),
+            FORMAT,
+            *AGENT,
+            arg("--id", metavar="ID", help="an id of your own"),
+            arg("--cwd", metavar="DIR", help="the session's folder; the file's, or else this one, without it"),
+            TIMEOUT,
+        ),
+    ),
+    *UPKEEP,
     Command("agents list", "agents:list_agents", "The agents found.", ()),
     Command(
         "agents check",
@@ -192,6 +185,13 @@ COMMANDS = (
         "daemon:restart",
         "Stop and start the shared daemon.",
         (arg("--now", action="store_true", help="do not let running steps finish"),),
+    ),
+    Command("doctor", "doctor:doctor", "What is well here, what is not, and what to do about it.", ()),
+    Command(
+        "gc",
+        "doctor:gc",
+        "Clear up: old stopped and archived sessions go to the trash, what is left over goes.",
+        (arg("--dry-run", action="store_true", help="only say what would go"),),
     ),
     Command("schema", "schema:schema", "The JSON schema of the protocol.", ()),
 )

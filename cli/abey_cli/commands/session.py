@@ -1,4 +1,4 @@
-"""`abey session`: start, step, pause, pending, send, cancel, stop, list, show."""
+"""`abey session`: start, step, pause, pending, send, cancel, stop, show."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from abey_cli.context import Context
 from abey_cli.detaching import detachable
 from abey_cli.failures import Failure, usage
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
-from abey_cli.render import diagnostic_line, pending_lines, session_line, session_lines
+from abey_cli.render import diagnostic_line, pending_lines, session_lines
 from abey_cli.showing import naming_the_session, show_state, step_code
 from abey_cli.transcript import transcript_lines
 
@@ -18,7 +18,7 @@ WARNING = 2
 def start(context: Context) -> int:
     with naming_the_session(context):
         session = start_session(context, context.options.id, "step" if context.options.step else "none")
-    context.answer(session, lambda: _show_started(context, session))
+    context.answer(session, lambda: show_started(context, session))
     return EXIT_OK
 
 
@@ -104,16 +104,6 @@ def stop(context: Context) -> int:
     return _end(context, "agents/stop", "it was stopped before")
 
 
-def list_sessions(context: Context) -> int:
-    items: list[Any] = []
-    damaged: list[Any] = []
-    for page in lookup.pages(context, "agents/sessions"):
-        items += page["items"]
-        damaged += page.get("damaged", [])
-    context.answer({"items": items, "damaged": damaged}, lambda: _show_sessions(context, items, damaged))
-    return EXIT_OK
-
-
 def show(context: Context) -> int:
     result = context.request("agents/get", sessionId=lookup.session_id(context, context.options.session))
     context.answer(result, lambda: _show(context, result["session"]))
@@ -133,7 +123,7 @@ def _end(context: Context, method: str, too_late: str) -> int:
     return EXIT_OK
 
 
-def _show_started(context: Context, session: Any) -> None:
+def show_started(context: Context, session: Any) -> None:
     if context.console.quiet:
         context.console.out(session["sessionId"])
         return
@@ -157,17 +147,6 @@ def _show_sent(context: Context, result: Any) -> None:
     place = f", {result['position']} in the queue" if result["position"] else ""
     context.console.out(f"input-id: {result['inputId']}{place}")
     show_state(context, result["session"])
-
-
-def _show_sessions(context: Context, items: list[Any], damaged: list[Any]) -> None:
-    if not items and not damaged:
-        context.console.note("no session yet")
-    for session in items:
-        context.console.out(
-            session["sessionId"] if context.console.quiet else session_line(session, context.console.id)
-        )
-    for damage in damaged:
-        context.console.err(f"abey: session {damage['sessionId']} is damaged: {damage['reason']}")
 
 
 def _show(context: Context, session: Any) -> None:

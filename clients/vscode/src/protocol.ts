@@ -68,6 +68,23 @@ export interface Approve {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * `session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
+ * each session to attach to. `deltas`: pieces of streaming answers, too; absent as the handshake says.
+ */
+export interface AttachParams {
+  readonly sessionId: string;
+  readonly after?: number | Readonly<Record<string, number>>;
+  readonly deltas?: boolean;
+}
+
+/** What was missed, or a snapshot. `seq` is the number of the last event that they cover. */
+export interface AttachResult {
+  readonly snapshot?: Snapshot;
+  readonly replay: readonly AgentsEvent[];
+  readonly seq: number;
+}
+
 export type Attention = "none" | "approval" | "external" | "question" | "uncertain" | "error";
 
 export interface Cache {
@@ -115,6 +132,12 @@ export interface CompleteResult {
   readonly resolution: Resolution;
   readonly turnComplete: boolean;
   readonly session: Session;
+}
+
+/** After each reload: all agents as `agents/list` has them, and what is wrong with each file that is not right. */
+export interface ConfigChanged {
+  readonly items: readonly AgentListing[];
+  readonly diagnostics: readonly FileDiagnostics[];
 }
 
 export interface DaemonInfo {
@@ -169,6 +192,11 @@ export interface Deny {
 export interface DenyCall {
   readonly kind: "deny";
   readonly message?: string;
+}
+
+/** `*` for all. */
+export interface DetachParams {
+  readonly sessionId: string;
 }
 
 /** As in LSP: severity 1 error, 2 warning, 3 information, 4 hint. */
@@ -236,9 +264,16 @@ export interface ExportParams {
   readonly path: string;
 }
 
+/** `note` says what of the session is not in the file. */
 export interface ExportResult {
   readonly path: string;
   readonly bytes: number;
+  readonly note?: string;
+}
+
+export interface FileDiagnostics {
+  readonly path: string;
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 export interface FilePart {
@@ -268,8 +303,10 @@ export interface GcParams {
   readonly dryRun?: boolean;
 }
 
+/** `bytes` are those of all items, also of the `omitted` ones: those that one reply has no room for. */
 export interface GcResult {
   readonly items: readonly GcItem[];
+  readonly omitted?: number;
   readonly bytes: number;
   readonly dryRun: boolean;
 }
@@ -377,6 +414,12 @@ export interface OutputResult {
   readonly data: string;
   readonly encoding: "utf-8" | "base64";
   readonly size: number;
+}
+
+/** The client does not read: it hears no more of the session, and attaches again after this event. */
+export interface Overflow {
+  readonly sessionId: string;
+  readonly resumeAfter: number;
 }
 
 export type Part = TextPart | FilePart | MediaPart;
@@ -600,7 +643,9 @@ export interface SessionsParams {
   readonly limit?: number;
 }
 
+/** `usage` is what all the sessions have used that were asked for, whatever the page holds of them. */
 export interface SessionsResult {
+  readonly usage: Usage;
   readonly items: readonly Session[];
   readonly nextCursor?: string;
   readonly damaged: readonly Damage[];
@@ -608,6 +653,12 @@ export interface SessionsResult {
 
 export interface ShutdownParams {
   readonly mode?: "drain" | "now";
+}
+
+/** What a client knows that has missed nothing: the session, and its newest items, oldest first. */
+export interface Snapshot {
+  readonly session: Session;
+  readonly items: readonly Item[];
 }
 
 export interface StartParams {
@@ -653,7 +704,7 @@ export interface StopParams {
   readonly reason?: string;
 }
 
-/** Sent to every client, so that a badge never depends on what is attached. */
+/** Sent to every client, so that a badge never depends on what is attached. `deleted`: it is in the trash now. */
 export interface Summary {
   readonly sessionId: string;
   readonly title: string;
@@ -663,6 +714,7 @@ export interface Summary {
   readonly revision: number;
   readonly pendingCount: number;
   readonly attention: Attention;
+  readonly deleted?: boolean;
 }
 
 export interface TextPart {
@@ -750,6 +802,8 @@ export interface Methods {
   readonly "agents/transcript": { readonly params: TranscriptParams; readonly result: TranscriptResult };
   readonly "agents/sessions": { readonly params: SessionsParams; readonly result: SessionsResult };
   readonly "agents/events": { readonly params: EventsParams; readonly result: EventsResult };
+  readonly "agents/attach": { readonly params: AttachParams; readonly result: AttachResult };
+  readonly "agents/detach": { readonly params: DetachParams; readonly result: Nothing };
   readonly "agents/output": { readonly params: OutputParams; readonly result: OutputResult };
   readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
   readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
@@ -769,6 +823,8 @@ export interface Methods {
 export interface Notifications {
   readonly "agents/event": { readonly params: AgentsEvent };
   readonly "agents/summary": { readonly params: Summary };
+  readonly "agents/overflow": { readonly params: Overflow };
+  readonly "agents/configChanged": { readonly params: ConfigChanged };
   readonly "agents/daemon": { readonly params: DaemonNotice };
 }
 
