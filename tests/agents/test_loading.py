@@ -8,6 +8,7 @@ import pytest
 
 from abey.protocol.config import ModelCode
 from abey.protocol.queries import Diagnostic, Position, Range
+from abey.runtime.agents.findings import Fact
 from abey.runtime.agents.loading import Loaded, load_text, load_value
 from abey.shared.kinds import MODEL_CODES
 
@@ -93,6 +94,12 @@ ERRORS: list[tuple[dict[str, Any], str, Any, str]] = [
         "invalid-value",
         "opena",
         "unknown provider `opena`; known: openai, openai-responses, anthropic, scripted; did you mean `openai`",
+    ),
+    (
+        agent(model={"provider": "openai", "name": "x", "baseUrl": "localhost:11434"}),
+        "invalid-value",
+        "localhost:11434",
+        "baseUrl is no http or https URL with a host",
     ),
     (
         agent(model={"provider": "anthropic", "name": "x", "apiKey": {"env": "A", "file": "b"}}),
@@ -219,11 +226,18 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "without `model.prices` a cost is known, and limited, only where the provider says it",
     ),
     (
-        agent(model={"provider": "openai", "name": "x"}),
+        agent(model={"provider": "openai", "name": "x", "parameters": {"temperature": 0, "messages": []}}),
         "warning",
         "unsupported",
-        "openai",
-        "models of provider openai are not available in this version",
+        "messages",
+        "`messages` is not a parameter: it is made of the session, and this one is left out",
+    ),
+    (
+        agent(model={"provider": "openai", "name": "x", "baseUrl": "http://me:pw@localhost/v1"}),
+        "warning",
+        "key-in-clear",
+        "http://me:pw@localhost/v1",
+        "the user and password in baseUrl are not used; name a key with `apiKey`",
     ),
     (
         agent(
@@ -303,13 +317,26 @@ def test_a_rule_may_name_what_a_directory_or_a_server_will_offer() -> None:
 def test_a_key_in_clear_is_a_warning_and_appears_nowhere() -> None:
     canary = "sk-canary-8d1f"
     loaded = load_text(json.dumps(agent(model={"provider": "openai", "name": "x", "apiKey": canary})))
-    assert said(loaded)[1] == (
+    assert said(loaded)[0] == (
         "warning",
         "key-in-clear",
         f'"{canary}"',
         "a key in clear is not used; name where it is: {env}, {file} or {keyring}",
     )
     assert canary not in f"{loaded.raw}{loaded.config}{loaded.diagnostics()}"
+
+
+def test_a_password_in_an_address_is_kept_nowhere() -> None:
+    url = "https://me:canary-77@models.example.org/v1"
+    loaded = load_text(json.dumps(agent(model={"provider": "openai", "name": "x", "baseUrl": url})))
+    assert loaded.raw["model"]["baseUrl"] == "https://models.example.org/v1"
+    assert "canary" not in f"{loaded.raw}{loaded.config}{loaded.diagnostics()}"
+
+
+def test_what_is_known_of_this_machine_is_said_at_its_place() -> None:
+    text = json.dumps(agent(model={"provider": "openai", "name": "x", "apiKey": {"env": "MINE"}}))
+    fact = Fact("/model/apiKey", "warning", "missing-key", "no MINE", on_key=True)
+    assert said(load_text(text, also=lambda config: [fact])) == [("warning", "missing-key", '"apiKey"', "no MINE")]
 
 
 def test_both_spellings_of_the_execution_mode_and_of_the_policy_are_read() -> None:

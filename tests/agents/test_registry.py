@@ -69,6 +69,16 @@ def test_a_listing_names_its_hash_and_the_variables_it_needs(folder: Path, regis
     )
 
 
+def test_a_listing_names_the_variable_of_the_provider_where_the_file_names_none(
+    folder: Path, registry: Registry
+) -> None:
+    (folder / "a.json").write_text(agent("a", model={"provider": "anthropic", "name": "x"}))
+    (folder / "b.json").write_text(
+        agent("b", model={"provider": "openai", "name": "x", "baseUrl": "http://localhost:11434/v1"})
+    )
+    assert [item.env_names for item in registry.list().items] == [("ANTHROPIC_API_KEY",), ()]
+
+
 def test_no_folder_means_no_agents(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "nowhere")
     with pytest.raises(UnknownAgent) as caught:

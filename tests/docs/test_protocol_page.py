@@ -13,7 +13,7 @@ from support.pages import DOCS, ROOT, Block, blocks, first_column, replacements,
 from abey.protocol import handshake, outcomes, session, transcript
 from abey.protocol.base import Wire
 from abey.protocol.methods import METHODS, Method
-from abey.protocol.notifications import CONFIG_CHANGED, DAEMON, SUMMARY
+from abey.protocol.notifications import CONFIG_CHANGED, DAEMON, EVENT, OVERFLOW, SUMMARY
 from abey.shared.kinds import CODES, MODEL_CODES
 from abey.shared.starting import connect
 
@@ -42,7 +42,7 @@ def members(kind: type[Wire]) -> set[str]:
 
 def test_the_page_names_every_method_and_no_other() -> None:
     named = set(re.findall(r"(?<![\w/])agents/[a-z]+(?:/[a-z]+)?", TEXT, re.IGNORECASE))
-    assert named == {method.name for method in METHODS} | {SUMMARY, CONFIG_CHANGED, DAEMON}
+    assert named == {method.name for method in METHODS} | {EVENT, SUMMARY, OVERFLOW, CONFIG_CHANGED, DAEMON}
 
 
 def test_every_method_has_a_section_of_its_own() -> None:

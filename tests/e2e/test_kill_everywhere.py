@@ -38,6 +38,7 @@ FLOWS = {
     "approve": Flow((("bump", {}),), (deferred("bump"),)),
     "approve in a run": Flow((("bump", {}),), (deferred("bump"),), runs=True),
     "mixed": Flow((("bump", {}), ("ext", {}), ("bump", {"x": "ask"})), ({**deferred("bump"), "match": {"/x": "ask"}},)),
+    "three at once": Flow((("bump", {}), ("bump", {"x": "b"}), ("bump", {"x": "c"})), ()),
     "runAsync": Flow((("bump", {}),), ({"tool": "bump", "disposition": "runAsync"},)),
 }
 

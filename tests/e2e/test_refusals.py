@@ -300,7 +300,8 @@ def test_a_damaged_session_is_named_and_harms_no_other(machine: Place) -> None:
     (bad / "journal.jsonl").write_bytes(b"\0\0\0\0")
     listed = machine.run("session", "list")
     assert (listed.code, good["sessionId"] in listed.out) == (0, True)
-    assert listed.err == "abey: session bad is damaged: the journal holds only NUL bytes\n"
+    reason = "session bad is damaged at byte 0: the journal holds only NUL bytes"
+    assert listed.err == f"abey: {reason}; `abey repair bad` says what can be done\n"
     step = machine.run("session", "step", "bad")
     assert (step.code, one_line(step).endswith("(session/damaged)")) == (1, True)
     assert (bad / "journal.jsonl").read_bytes() == b"\0\0\0\0"

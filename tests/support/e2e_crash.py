@@ -1,8 +1,10 @@
 """A nursery of daemons: it imports the daemon once, and forks one for every order that may die at a chosen write.
 
-Orders come as JSON lines on stdin: {env, moment, at}; each is answered with a line when its daemon is on its way.
+Orders come as JSON lines on stdin: {env, moment, at, shaky, seed}; each is answered with a line when its daemon is on
+its way.
 """
 
+import errno
 import json
 import os
 import signal
@@ -12,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -87,6 +90,26 @@ class DyingIO(FileIO):
         return descriptor in self._journals and self._death == Death(moment, self._writes)
 
 
+class ShakyIO(FileIO):
+    """The disk, whose writes and syncs fail now and then; a failed write may leave a part of its bytes."""
+
+    def __init__(self, settings: Settings, rate: float, seed: int) -> None:
+        super().__init__(settings.durability)
+        self._rate = rate
+        self._chance = Random(seed)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        if self._chance.random() < self._rate:
+            super().write(descriptor, data[: self._chance.choice([0, len(data) // 2])])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(descriptor, data)
+
+    def sync(self, descriptor: int) -> None:
+        if self._chance.random() < self._rate:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        super().sync(descriptor)
+
+
 class Nursery:
     """The test's side: where a daemon that a shell starts takes most of a second, one from here is there at once."""
 
@@ -104,14 +127,15 @@ class Nursery:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._process.communicate()
 
-    def wake(self, place: "Place", death: Death = ALIVE) -> "Peer":
-        """A client of a new daemon of `place`, where none runs."""
+    def wake(self, place: "Place", death: Death = ALIVE, shaky: float = 0.0, seed: int = 0) -> "Peer":
+        """A client of a new daemon of `place`, where none runs; `shaky` is how often its writes and syncs fail."""
         from support.e2e import until
 
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps({"env": place.env, "moment": death.moment, "at": death.at}) + "\n")
+        order = {"env": place.env, "moment": death.moment, "at": death.at, "shaky": shaky, "seed": seed}
+        stdin.write(json.dumps(order) + "\n")
         stdin.flush()
         stdout.readline()
         peer: Peer = until(place.reach, "for a daemon")
@@ -141,7 +165,9 @@ def _be_a_daemon(order: dict[str, Any]) -> int:
     os.environ.clear()
     os.environ.update(order["env"])
     settings = read_settings([], os.environ)
-    io = DyingIO(settings, Death(order["moment"], order["at"]))
+    shaky = order["shaky"]
+    dying = DyingIO(settings, Death(order["moment"], order["at"]))
+    io: FileIO = ShakyIO(settings, shaky, order["seed"]) if shaky else dying
     return run(settings, partial(create, io=io))
 
 

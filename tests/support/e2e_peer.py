@@ -47,9 +47,9 @@ class Peer:
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.close()
 
-    def initialize(self, name: str, env: Mapping[str, str]) -> None:
+    def initialize(self, name: str, env: Mapping[str, str], **said: Any) -> None:
         """The handshake; `daemon` holds what the daemon can do afterwards."""
-        agents = {"protocolVersions": ["1.0"], "clientId": f"{name}-1", "name": name, "kind": "test"}
+        agents = {"protocolVersions": ["1.0"], "clientId": f"{name}-1", "name": name, "kind": "test", **said}
         result = self.request(
             "initialize",
             processId=None,

@@ -12,14 +12,17 @@ from abey.core import events as e
 from abey.core.agent import Agent, Tool
 from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
 from abey.core.machine import Machine
-from abey.errors import ModelFailed, UnknownAgent
+from abey.errors import InvalidAgent, ModelFailed, UnknownAgent
 from abey.protocol.journal import Created
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import ManualClock
+from abey.runtime.keeping import Keeping
 from abey.runtime.live import Live
-from abey.runtime.ports import OnDelta, Ports, ToolCall
+from abey.runtime.ports import Delta, OnDelta, Ports, ToolCall
+from abey.runtime.quota import Quota
 from abey.runtime.scheduler import Scheduler, Submitted
 from abey.runtime.sessions import Sessions
+from abey.runtime.snapshotting import LEAST_BYTES, Snapshotting
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.store import Store
 
@@ -82,9 +85,20 @@ class Heard:
 
     revisions: list[int] = field(default_factory=list)
     notices: list[Mapping[str, Any]] = field(default_factory=list)
+    went: list[str] = field(default_factory=list)
+    streams: dict[str, list[Delta]] = field(default_factory=dict)
 
     def changed(self, machine: Machine) -> None:
         self.revisions.append(machine.session.revision)
+
+    def gone(self, machine: Machine) -> None:
+        self.went.append(machine.session.id)
+
+    def streamed(self, session_id: str, step_id: str, delta: Delta) -> None:
+        self.streams.setdefault(step_id, []).append(delta)
+
+    def restarted(self, session_id: str, event: Mapping[str, Any]) -> None:
+        self.notices.append(event)
 
     def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
         self.notices.append(event)
@@ -107,13 +121,29 @@ class OneAgent:
         return self.only
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:
-        return self.known[config["version"]]
+        found = self.known.get(config.get("version", ""))
+        if found is None:
+            raise InvalidAgent("nobody kept this version")
+        return found
+
+
+UNLIMITED = Quota()
+"""As large as any session of a test."""
 
 
 class Shell:
     """One daemon's inside on a state directory."""
 
-    def __init__(self, state: Path, replies: list[Any], *, io: FileIO | None = None, **limits: Any) -> None:
+    def __init__(
+        self,
+        state: Path,
+        replies: list[Any],
+        *,
+        io: FileIO | None = None,
+        least: int = LEAST_BYTES,
+        quota: Quota = UNLIMITED,
+        **limits: Any,
+    ) -> None:
         self.clock = ManualClock()
         self.tools = HeldTools()
         self.model = PlayedModel(replies)
@@ -121,17 +151,19 @@ class Shell:
         self.source = OneAgent(versioned(agent(**limits)))
         self.store = Store(state, io or FileIO("process"))
         self.versions = Versions(self.source, self.store)
-        self.sessions = Sessions(self.store, self.versions, self.clock)
+        self.sessions = Sessions(self.store, self.versions, self.clock, Snapshotting(self.store, least))
         ports = Ports(
             clock=self.clock,
             store=self.store,
             agents=self.source,
-            models=lambda _: self.model,
+            models=lambda _, __: self.model,
             tools={"command": self.tools},
             check=check_arguments,
             listener=self.heard,
+            quota=quota,
         )
         self.scheduler = Scheduler(ports, self.sessions, self.versions)
+        self.keeping = Keeping(ports, self.sessions, self.scheduler.parking)
 
     async def start(self, session_id: str = "s1", run: e.Run | None = None) -> Submitted:
         assert self.source.only is not None

@@ -5,6 +5,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from support.snapshots import check_snapshot
+
 from abey.core import events as e
 from abey.core.agent import Agent, Limits, Tool
 from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
@@ -178,6 +180,7 @@ class World:
         """The daemon dies and loads the journal."""
         session = fold(self.records)
         assert session is not None
+        check_snapshot(session, self.records)
         self.machine = Machine(recover(session), Work())
         self.effects = []
         self.awaited = set()

@@ -1,4 +1,4 @@
-"""What a session has used, and whether its agent allows another model call (agent-file.md, Limits)."""
+"""What a session has used, and whether its agent allows another model call (agent-file.md, Fields)."""
 
 from abey.core.agent import Agent
 from abey.core.session import Session

@@ -1,8 +1,7 @@
 """What each record does to the call it names (machine.md, Calls)."""
 
-from dataclasses import replace
-
 from abey.core.session import Call, CallState
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.outcomes import AnyOutcome
 from abey.protocol.policy import AnyDisposition, Decorate, Defer, RunIsolated

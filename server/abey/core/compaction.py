@@ -1,4 +1,4 @@
-"""Long sessions: when the oldest part of a history is told to the model in a few words (agent-file.md, Compaction).
+"""Long sessions: when the oldest part of a history is told to the model in a few words (agent-file.md, Long sessions).
 
 The journal keeps all of it. What is summed up ends between entries, so that a call stays with its result.
 """

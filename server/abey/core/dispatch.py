@@ -50,6 +50,10 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
         return draft.write(_unknown_tool(draft.context, call))
     if call.verdict is not None and tool.hash != call.verdict.tool_hash:
         return draft.write(renewed(call, tool))
+    fault = argument_fault(draft.context, tool, call.effective_arguments)
+    if fault is not None:
+        # they were fine when the call was judged: the text itself is lost
+        return draft.write(_failed(call, "tool/invalid-arguments", fault))
     invocation_id = draft.mint(f"invocation:{call.call_id}")
     started = j.CallStarted(
         call_id=call.call_id, invocation_id=invocation_id, arguments_hash=effective_hash(draft.session, call)

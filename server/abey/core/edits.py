@@ -1,9 +1,9 @@
 """A session with its open turn, its last answer or its open calls exchanged: what the fold is made of."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from abey.core.session import AnswerEntry, Call, Session, Turn
+from abey.core.values import replace
 
 
 class IllegalRecord(Exception):

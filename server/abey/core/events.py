@@ -1,7 +1,8 @@
 """Everything that can happen to a session: what clients ask for, and what comes back from the work in flight."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from abey.core.conversation import ModelAnswer, ToolOutcome
 from abey.protocol.journal import Created
@@ -109,10 +110,13 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelCallFailed:
+    """`details` are for who waits for the call, and not recorded."""
+
     invocation_id: str
     code: str
     message: str
     attempts: int
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,8 @@ def _mended(content: Json) -> Json:
     """`content` with U+FFFD for each half of a surrogate pair: JSON may hold one, and providers refuse it."""
     match content:
         case str():
-            return content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            mended = content.isascii()
+            return content if mended else content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case dict():
             return {_mended(key): _mended(value) for key, value in content.items()}
         case list():

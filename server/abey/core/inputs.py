@@ -27,6 +27,7 @@ def send(draft: Draft, event: Send) -> Draft:
     refuse_stopped(session)
     if event.input.input_id is not None and known_input(session, event.input.input_id):
         return draft
+    _refuse_full(draft)
     draft = close_leftovers(draft)
     turn = draft.session.open_turn
     idle = draft.work.activity == "idle" and draft.work.run is None
@@ -45,6 +46,7 @@ def drive(draft: Draft, event: Drive) -> Draft:
     refuse_stopped(session)
     if work.activity != "idle":
         raise SessionBusy(f"session {session.id} is busy ({work.activity})", activity=work.activity)
+    _refuse_full(draft)
     if event.input is not None and session.state != "completed":
         raise InvalidState(
             f"a prompt can only be given to a step in state completed, not in {session.state}; use agents/send",
@@ -92,6 +94,11 @@ def known_input(session: Session, input_id: str) -> bool:
 def refuse_stopped(session: Session) -> None:
     if session.stopped:
         raise SessionStopped(f"session {session.id} is stopped")
+
+
+def _refuse_full(draft: Draft) -> None:
+    if draft.context.full is not None:
+        raise draft.context.full
 
 
 def _turn_begins(draft: Draft, new: NewInput, client: Client | None) -> Draft:

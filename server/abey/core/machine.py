@@ -81,7 +81,8 @@ class Context:
 
     `agent` is the version that the running step began with, `latest` the one that the next step begins with;
     `decided_by` finds the agent version of a configHash; `check` says what is wrong with arguments, or None;
-    `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no tool may be started now.
+    `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no tool may be started now,
+    and `full` why the session may take no input and begin no step.
     """
 
     millis: int
@@ -93,6 +94,7 @@ class Context:
     check: Callable[[Any, Any], str | None]
     draining: bool = False
     no_tools: AbeyError | None = None
+    full: AbeyError | None = None
 
     @property
     def now(self) -> Timestamp:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from abey.core.agent import Agent
 from abey.core.completing import pending_kind
 from abey.core.machine import Machine
-from abey.core.replay import recover
+from abey.core.replay import recover, repair_note
 from abey.core.session import Call, Session
 from abey.core.views import pending_view, resolution_view, session_view, turn_items
 from abey.protocol import journal as j
 from abey.protocol.base import Json
+from abey.protocol.session import Usage
 
 Event = dict[str, Json]
 
@@ -41,7 +42,8 @@ def render(mark: Mark, record: j.Record, before: Session | None, after: Session,
         case "input/queued" | "input/committed" | "input/stopped":
             return {"type": mark.type, "inputId": mark.input_id}
         case "usage":
-            return {"type": mark.type, "usage": after.usage.wire()}
+            used = data.usage if isinstance(data, j.Candidate | j.Compacted) else Usage()
+            return {"type": mark.type, "usage": after.usage.wire(), "call": used.wire()}
         case "note":
             return {"type": mark.type, "text": _note(data)}
         case "pending/added" | "pending/resolved" | "pending/expired":
@@ -61,7 +63,7 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
         case j.InputQueued():
             yield Mark("input/queued", input_id=data.input_id)
         case j.Candidate():
-            ids = [f"{record.rev}.{index}" for index in range(len(data.blocks) + len(data.calls))]
+            ids = [f"{data.step_id}.{index}" for index in range(len(data.blocks) + len(data.calls))]
             yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
             yield from (Mark("item/started", item_id=one) for one in ids[len(data.blocks) :])
             yield Mark("usage")
@@ -115,7 +117,7 @@ def _note(data: j.RecordData) -> str:
         case j.Compacted():
             return f"summed up for the model, up to revision {data.up_to}"
         case j.Repaired():
-            return f"{data.cut_bytes} bytes of a torn write were cut off the journal at byte {data.offset}"
+            return repair_note(data)
         case _:
             return data.type
 

@@ -5,13 +5,13 @@ function, so what is replayed is what was remembered.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from abey.core.budget import total
 from abey.core.calls import update_call
 from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
 from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.session import LastError, Paused, TurnEnd
 
@@ -124,8 +124,8 @@ def _input(session: Session, data: j.Input, record: j.Record) -> Session:
     session = replace(session, queue=queue)
     turn = session.open_turn
     if turn is None:
-        turn = Turn(data.turn_id, len(session.turns) + 1, record.at, (entry,))
-        return replace(session, turns=(*session.turns, turn), last_error=None)
+        turn = Turn(data.turn_id, len(session.turns) + 1, record.at, (*session.untold, entry))
+        return replace(session, turns=(*session.turns, turn), last_error=None, untold=())
     if turn.turn_id != data.turn_id:
         raise IllegalRecord(f"record {record.rev}: input for turn {data.turn_id} while {turn.turn_id} is open")
     return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
@@ -181,12 +181,24 @@ def _compacted(session: Session, data: j.Compacted, record: j.Record) -> Session
 
 
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
-    text = f"{data.cut_bytes} bytes of a torn write were cut off the journal at byte {data.offset} and kept beside it"
-    note = NoteEntry(text, record.rev, record.at)
-    if session.open_turn is None:
-        return session
     session = _doubted(session) if data.may_have_run else session
-    return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, note)))
+    return _noted(session, NoteEntry(repair_note(data), record.rev, record.at))
+
+
+def repair_note(data: j.Repaired) -> str:
+    """What people are told of a repair."""
+    if data.may_have_run:
+        torn = f"{data.cut_bytes} bytes of a torn or damaged write were cut off the journal at byte {data.offset}"
+        return f"{torn} and kept beside it"
+    return f"the journal was damaged at byte {data.offset} and has been mended; nothing was lost"
+
+
+def _noted(session: Session, note: NoteEntry) -> Session:
+    """The note stands in the last turn, whether it has ended or not; before the first one it is kept for that."""
+    if not session.turns:
+        return replace(session, untold=(*session.untold, note))
+    turn = session.turns[-1]
+    return replace(session, turns=(*session.turns[:-1], replace(turn, entries=(*turn.entries, note))))
 
 
 def _doubted(session: Session, spared: tuple[CallState, ...] = ()) -> Session:

@@ -4,6 +4,7 @@ A session is a row of turns, a turn is a row of entries, and the last answer's c
 (machine.md, State).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -128,7 +129,7 @@ class Turn:
 @dataclass(frozen=True, slots=True)
 class Session:
     """The fold of a journal up to `revision`. `asked` is a model request that has no answer yet,
-    and `asked_note` what will be said of it should it never get one.
+    and `asked_note` what will be said of it should it never get one. `untold` waits for the first turn to stand in.
     """
 
     created: Created
@@ -150,6 +151,7 @@ class Session:
     driven_by: Driver = "step"
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
+    untold: tuple[NoteEntry, ...] = ()
 
     @property
     def id(self) -> str:
@@ -209,6 +211,15 @@ def _ends_with_an_answer(turn: Turn) -> bool:
 def open_calls(session: Session) -> tuple[Call, ...]:
     """The calls of the open batch that have no result, in model order."""
     return tuple(call for call in session.batch.calls if not call.final) if session.batch else ()
+
+
+def issued_tokens(session: Session) -> Iterator[str]:
+    """The token of every call that was ever decided, whatever became of it."""
+    for turn in session.turns:
+        for entry in turn.entries:
+            for call in entry.calls if isinstance(entry, AnswerEntry) else ():
+                if call.verdict is not None:
+                    yield call.verdict.token
 
 
 def next_deadline(session: Session, now: Timestamp) -> Timestamp | None:

@@ -115,6 +115,8 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
         return end_run(draft, "completed")
     if run.max_steps is not None and active.steps >= run.max_steps:
         return end_run(draft, "limit")
+    if draft.context.full is not None and (session.state in ("userTurn", "llmTurn") or startable(session)):
+        return end_run(draft, "failed", draft.context.full)
     if draft.context.no_tools is not None and (session.state == "llmTurn" or startable(session)):
         return end_run(draft, "failed", draft.context.no_tools)
     after = _begin_step(draft)

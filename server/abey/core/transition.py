@@ -246,4 +246,4 @@ def _model_failed(draft: Draft, event: ModelCallFailed) -> Draft:
     if event.code == "content-policy":
         kind = f"model/{event.code}"
         draft = end_turn(draft, j.Failed(turn_id=requested.turn_id, end="failed", kind=kind, message=event.message))
-    return end_run(draft, "failed", ModelFailed(event.code, event.message))
+    return end_run(draft, "failed", ModelFailed(event.code, event.message, **event.details))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from abey.core.agent import Agent
+from abey.core.agent_views import pending_with_agent, with_agent
 from abey.core.completing import pending_kind
 from abey.core.hashes import parse_arguments, shown_hash
 from abey.core.history import result_of
@@ -10,19 +11,22 @@ from abey.core.machine import Machine
 from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import session as s
 from abey.protocol import transcript as t
-from abey.protocol.base import Json, canonical_json
+from abey.protocol.base import Json
 from abey.protocol.blocks import TextBlock
 from abey.protocol.journal import CallResolved
 from abey.protocol.notifications import Attention, Summary
 from abey.protocol.outcomes import AnyOutcome, Resolution
 
 TITLE_LENGTH = 80
-SCHEMA_BYTES = 256 * 1024
-"""More than this of argument schemas is not repeated in a Session; agents/pending has them."""
 
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
     """The Session of the protocol. `agent` is its agent as it is now, for the schemas of pending calls."""
+    return with_agent(bare_view(machine), agent)
+
+
+def bare_view(machine: Machine) -> s.Session:
+    """The Session without what depends on its agent, as if there was none."""
     session = machine.session
     turn, active = session.turn, machine.work.run
     return s.Session(
@@ -34,12 +38,12 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         activity=machine.work.activity,
         revision=session.revision,
         turn=_turn(turn) if turn else None,
-        pending=_with_bounded_schemas(pending_view(session, agent)),
+        pending=_bare_pending(session),
         queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in session.queue),
         output=output(session),
         last_error=session.last_error,
         paused=session.paused,
-        execution_mode="synchronous" if agent is not None and agent.synchronous else "asynchronous",
+        execution_mode="asynchronous",
         driven_by="run" if active is not None and not active.run.once else session.driven_by,
         usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
         created_at=session.created_at,
@@ -48,7 +52,7 @@ def session_view(machine: Machine, agent: Agent | None) -> s.Session:
         parent=session.created.parent,
         forked_from=session.created.forked_from,
         config_hash=session.config_hash,
-        config_state="stale" if agent is None or agent.stale else "ok",
+        config_state="stale",
     )
 
 
@@ -83,15 +87,20 @@ def output(session: Session) -> str | None:
 
 def pending_view(session: Session, agent: Agent | None) -> tuple[t.Pending, ...]:
     """The calls that wait for somebody, or run in the background, in model order."""
+    return pending_with_agent(_bare_pending(session), agent)
+
+
+def _bare_pending(session: Session) -> tuple[t.Pending, ...]:
     turn = session.open_turn
     if turn is None or session.stopped:
         return ()
-    views = (_pending(session, turn, call, agent) for call in open_calls(session))
+    views = (_pending(session, turn, call) for call in open_calls(session))
     return tuple(view for view in views if view is not None)
 
 
 def items(session: Session) -> Iterator[t.Item]:
-    """The transcript, oldest first. Item ids are `<revision>.<index>`."""
+    """The transcript, oldest first. Item ids are `<revision>.<index>`, in an answer `<step>.<index>`: so that what
+    streams has its name before it is recorded."""
     for turn in session.turns:
         yield from turn_items(turn)
 
@@ -139,11 +148,10 @@ def _text(answer: AnswerEntry) -> str:
     return "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
 
 
-def _pending(session: Session, turn: Turn, call: Call, agent: Agent | None) -> t.Pending | None:
+def _pending(session: Session, turn: Turn, call: Call) -> t.Pending | None:
     kind = pending_kind(call)
     if kind is None or call.verdict is None or call.decided_at is None:
         return None
-    tool = agent.tools.get(call.tool) if agent else None
     arguments = call.effective_arguments if call.state in ("uncertain", "running") else call.arguments
     return t.Pending(
         token=call.verdict.token,
@@ -155,7 +163,6 @@ def _pending(session: Session, turn: Turn, call: Call, agent: Agent | None) -> t
         title=_title(call.tool, arguments),
         arguments=_value(arguments),
         arguments_hash=shown_hash(session, call),
-        arguments_schema=dict(tool.parameters) if tool else None,
         editable=kind == "approval",
         cwd=session.created.cwd,
         question=call.question,
@@ -165,13 +172,6 @@ def _pending(session: Session, turn: Turn, call: Call, agent: Agent | None) -> t
         created_at=call.decided_at,
         expires_at=call.verdict.expires_at,
     )
-
-
-def _with_bounded_schemas(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
-    """The calls as they stand in a Session: many schemas would make it too long for a reply, and are left out."""
-    if sum(len(canonical_json(call.arguments_schema)) for call in calls if call.arguments_schema) <= SCHEMA_BYTES:
-        return calls
-    return tuple(call.model_copy(update={"arguments_schema": None}) for call in calls)
 
 
 def _title(tool: str, arguments: str) -> str:
@@ -199,7 +199,8 @@ def _answer_items(turn: Turn, answer: AnswerEntry) -> Iterator[t.Item]:
 
 
 def _item(turn: Turn, entry: InputEntry | AnswerEntry | NoteEntry, index: int, kind: str, **more: object) -> t.Item:
-    known = {"item_id": f"{entry.revision}.{index}", "revision": entry.revision, "turn_id": turn.turn_id}
+    place = entry.step_id if isinstance(entry, AnswerEntry) else entry.revision
+    known = {"item_id": f"{place}.{index}", "revision": entry.revision, "turn_id": turn.turn_id}
     return t.Item.model_validate({**known, "at": entry.at, "kind": kind, **more})
 
 

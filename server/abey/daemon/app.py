@@ -5,11 +5,19 @@ import os
 from typing import Any
 
 from abey.daemon.agent_files import AgentFiles
+from abey.daemon.agent_news import AgentNews
+from abey.daemon.attaching import Attaching
+from abey.daemon.doctor import make_doctor
 from abey.daemon.driving import Driving
+from abey.daemon.listing import Listing
+from abey.daemon.outputs import Outputs
 from abey.daemon.publish import Publisher
 from abey.daemon.reading import Reading
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
+from abey.daemon.subscriptions import Subscriptions
+from abey.daemon.transfer import Transfer
+from abey.daemon.upkeep import Upkeep
 from abey.protocol import handshake as h
 from abey.protocol import methods as m
 from abey.protocol import params as p
@@ -21,7 +29,12 @@ from abey.rpc.peer import Peer
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import SystemClock
+from abey.runtime.index.database import Database
+from abey.runtime.index.index import Index
+from abey.runtime.keeping import Keeping
+from abey.runtime.models.keys import Keys
 from abey.runtime.models.making import make_models
+from abey.runtime.models.network import Network
 from abey.runtime.ports import Ports
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
@@ -30,9 +43,10 @@ from abey.runtime.store.store import Store
 from abey.runtime.tools.arguments import check_arguments
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.helper import ProcessHelper
+from abey.runtime.transfer.adopting import Adopting
 from abey.shared.version import VERSION
 
-FEATURES = ("events", "ifRevision")
+FEATURES = ("attach", "deltas", "events", "ifRevision")
 DRAIN_SECONDS = 10.0
 
 
@@ -48,7 +62,6 @@ class App:
         clock = SystemClock()
         self._settings = settings
         self._helper = ProcessHelper()
-        self._publisher = Publisher()
         self._info = h.DaemonInfo(
             pid=os.getpid(),
             build_id=VERSION,
@@ -57,21 +70,31 @@ class App:
             socket=str(settings.socket),
         )
         self.stop_requested = asyncio.Event()
-        store = Store(settings.state_dir, io)
+        self._store = store = Store(settings.state_dir, io)
         registry = Registry(settings.config_dir)
         versions = Versions(registry, store)
         sessions = Sessions(store, versions, clock)
+        self._subscriptions = Subscriptions(sessions.log_of, versions.then)
+        self._publisher = Publisher(self._subscriptions)
+        self._news = AgentNews(registry, self._publisher.config_changed)
+        keys = Keys(settings.config_dir, settings.env)
         ports = Ports(
             clock=clock,
             store=store,
             agents=registry,
-            models=make_models(clock),
+            models=make_models(clock, keys, Network(settings.env)),
             tools={"command": CommandRunner(self._helper, clock, settings.env)},
             check=check_arguments,
             listener=self._publisher,
         )
         self._scheduler = Scheduler(ports, sessions, versions)
-        self._services = Services(settings, clock, registry, versions, sessions, self._scheduler)
+        database = Database(settings.state_dir / "index.sqlite", io)
+        self._index = Index(sessions, store, clock, database)
+        self._keeping = Keeping(ports, sessions, self._scheduler.parking)
+        self._adopting = Adopting(ports, sessions, versions)
+        self._services = Services(settings, clock, registry, versions, sessions, self._scheduler, keys)
+        self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io)
+        self._transfer = Transfer(self._services, store, io, self._adopting)
         self._bindings = {binding.method.name: binding for binding in self._bound()}
         self.surface = Surface(self._bindings, self._capabilities, self._publisher.joined, self._publisher.left)
 
@@ -80,13 +103,20 @@ class App:
         return self._scheduler.busy
 
     async def start(self) -> None:
-        """Nothing is read and nothing starts by itself: a session is loaded when somebody asks for it."""
+        """No session is read and nothing of one starts by itself: it is loaded when somebody asks for it."""
+        self._news.start()
 
     async def close(self, drain: bool) -> None:
         """Ends the work in flight; with `drain` it has DRAIN_SECONDS to end by itself."""
         if drain:
             await self._drain()
+        await self._news.close()
+        await self._doctor.close()
+        await self._keeping.close()
+        await self._adopting.close()
         await self._scheduler.close()
+        await self._services.sessions.snapshots.leave(self._services.sessions.loaded)
+        await self._index.close()
         await self._helper.close()
 
     async def _drain(self) -> None:
@@ -113,7 +143,10 @@ class App:
     def _bound(self) -> tuple[Binding[Any, Any], ...]:
         driving = Driving(self._services)
         reading = Reading(self._services, self._info, lambda: self._publisher.clients)
+        listing = Listing(self._services, self._index)
         files = AgentFiles(self._services)
+        attaching = Attaching(self._services, self._subscriptions)
+        upkeep = Upkeep(self._services, self._keeping)
         return (
             bind(m.START, driving.start),
             bind(m.STEP, driving.step),
@@ -121,15 +154,26 @@ class App:
             bind(m.RESUME, driving.resume),
             bind(m.PAUSE, driving.pause),
             bind(m.SEND, driving.send),
-            bind(m.PENDING, reading.pending),
+            bind(m.PENDING, listing.pending),
             bind(m.COMPLETE, driving.complete),
             bind(m.CANCEL, driving.cancel),
             bind(m.STOP, driving.stop),
             bind(m.REOPEN, driving.reopen),
             bind(m.GET, reading.get),
             bind(m.TRANSCRIPT, reading.transcript),
-            bind(m.SESSIONS, reading.sessions),
+            bind(m.SESSIONS, listing.sessions),
             bind(m.EVENTS, reading.events),
+            bind(m.ATTACH, attaching.attach),
+            bind(m.DETACH, attaching.detach),
+            bind(m.OUTPUT, Outputs(self._services, self._store).output),
+            bind(m.UPDATE, upkeep.update),
+            bind(m.DELETE, upkeep.delete),
+            bind(m.RESTORE, upkeep.restore),
+            bind(m.REPAIR, upkeep.repair),
+            bind(m.DOCTOR, self._doctor.doctor),
+            bind(m.GC, self._doctor.gc),
+            bind(m.EXPORT, self._transfer.export),
+            bind(m.IMPORT, self._transfer.import_),
             bind(m.LIST, files.list),
             bind(m.VALIDATE, files.validate),
             bind(m.EXPLAIN, files.explain),

@@ -45,8 +45,12 @@ def _doctor(as_json: bool) -> int:
     from abey.runtime.doctor.host import Host
 
     findings = doctor.report(os.environ, Host())
-    for line in doctor.as_json(findings) if as_json else doctor.as_text(findings):
-        print(line)
+    try:
+        for line in doctor.as_json(findings) if as_json else doctor.as_text(findings):
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return doctor.status(findings)
 
 

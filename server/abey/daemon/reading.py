@@ -50,7 +50,7 @@ class Reading:
             with suppress(TimeoutError):
                 await asyncio.wait_for(live.changed.wait(), params.wait_ms / 1000)
         if isinstance(live.failure, UnknownSession):
-            raise live.failure
+            raise live.refusal()
         found = live.log.since(after, params.limit, self._services.agent_then)
         if found is None:
             return q.EventsResult(events=(), next_seq=live.log.next_seq, has_more=False, status="expired")

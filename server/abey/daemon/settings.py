@@ -34,9 +34,7 @@ class Settings:
 def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
     """Raises SystemExit: 2 with the usage on stderr, 0 after `--version` and `--help`."""
     parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.standalone and not options.stdio:
-        parser.error("--standalone serves stdio itself: say --stdio, too")
+    options = read_options(arguments)
     log_level = env.get("ABEY_LOG", "info").lower()
     if log_level not in LOG_LEVELS:
         parser.error(f"ABEY_LOG is one of {', '.join(LOG_LEVELS)}, not {log_level!r}")
@@ -57,6 +55,19 @@ def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
     )
 
 
+def read_options(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line alone. Raises SystemExit as `read_settings`."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.standalone and not options.stdio:
+        parser.error("--standalone serves stdio itself: say --stdio, too")
+    if options.doctor and options.stdio:
+        parser.error("--doctor serves nobody: say --doctor or --stdio, not both")
+    if options.json and not options.doctor:
+        parser.error("--json is how --doctor prints: say --doctor, too")
+    return options
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="abey-daemon",
@@ -72,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="end after so long without clients and running work (%(default)g)",
     )
+    parser.add_argument("--doctor", action="store_true", help="serve nobody; say what is well here and what is not")
+    parser.add_argument("--json", action="store_true", help="with --doctor: print one JSON value")
     parser.add_argument("--version", action="version", version=f"abey-daemon {VERSION}")
     return parser
 

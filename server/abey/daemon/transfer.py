@@ -27,7 +27,7 @@ from abey.runtime.transfer.adopting import Adopting
 from abey.runtime.transfer.agents_exe_agent import implied_config
 from abey.runtime.transfer.agents_exe_import import import_records, title_of
 from abey.runtime.transfer.exporting import export
-from abey.runtime.transfer.files import absolute, write_file
+from abey.runtime.transfer.files import absolute, refuse_inside, write_file
 from abey.runtime.transfer.formats import Foreign, read_source
 from abey.runtime.transfer.jsonl import Journalled
 from abey.runtime.transfer.moving import Arrival, moved, tokens_of
@@ -62,6 +62,7 @@ class Transfer:
 
     async def export(self, _: Peer, params: u.ExportParams) -> u.ExportResult:
         path = absolute(params.path)
+        await asyncio.to_thread(refuse_inside, self._store.state_dir, path)
         machine, _damage = await self._services.sessions.look(params.session_id)
         agent = self._services.agent_of(machine)
         return await asyncio.to_thread(self._write, params, path, agent)

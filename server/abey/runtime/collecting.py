@@ -88,9 +88,13 @@ class Collector:
         return found
 
     def _directories(self) -> list[Path]:
+        folder = self._state / "sessions"
         try:
-            return [self._state / "sessions" / name for name in sorted(self._io.names(self._state / "sessions"))]
+            return [folder / name for name in sorted(self._io.names(folder))]
         except FileNotFoundError:
+            return []
+        except OSError as error:
+            log.warning("%s could not be looked at: %s", folder, error)
             return []
 
     @asynccontextmanager

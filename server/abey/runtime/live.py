@@ -9,7 +9,7 @@ from abey.core.agent import Agent
 from abey.core.effects import EndRun
 from abey.core.machine import Machine
 from abey.core.session import open_calls
-from abey.errors import AbeyError
+from abey.errors import AbeyError, RecordFailed
 from abey.protocol.journal import CallStarted, Record
 from abey.runtime.event_log import EventLog
 from abey.runtime.store.journal import Journal
@@ -88,11 +88,19 @@ class Live:
         waiters: list[asyncio.Future[Any]] = [*self.runs.values(), *self.calls.values()]
         for waiter in waiters:
             if not waiter.done():
-                waiter.set_exception(error)
+                waiter.set_exception(self.refusal())
                 waiter.exception()  # retrieved: nobody may be waiting
         self.runs.clear()
         self.calls.clear()
         self.changed.beat()
+
+    def refusal(self) -> AbeyError:
+        """What `failure` is to who asks now. Made anew: an error that is raised twice keeps the frames of both."""
+        assert self.failure is not None
+        if not isinstance(self.failure, RecordFailed):
+            return self.failure.with_traceback(None)
+        message = f"{self.failure.message}; `abey session reopen {self.id}` loads it again once the cause is gone"
+        return RecordFailed(message, **{**self.failure.details, "sessionId": self.id})
 
     def dismiss(self, error: AbeyError) -> None:
         """The session goes from memory: its timers and its journal end here, and whoever holds it gets the error."""

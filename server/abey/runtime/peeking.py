@@ -12,7 +12,7 @@ from abey.core.replay import apply, recover
 from abey.core.session import Session
 from abey.protocol.journal import CallFinished
 from abey.runtime.store.blobs import BLOBS
-from abey.runtime.store.io import FileIO, Space
+from abey.runtime.store.io import READ_LIMIT, FileIO, Space
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.recovery import Damaged, Opened, open_journal
 from abey.runtime.store.snapshots import find_snapshot
@@ -50,8 +50,8 @@ class LookingIO(FileIO):
             self._refuse()
         return self._through.open(path, flags)
 
-    def read(self, path: Path) -> bytes:
-        return self._through.read(path)
+    def read(self, path: Path, limit: int = READ_LIMIT) -> bytes:
+        return self._through.read(path, limit)
 
     def pieces(self, path: Path, size: int) -> Iterator[bytes]:
         return self._through.pieces(path, size)

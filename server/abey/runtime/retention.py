@@ -59,8 +59,8 @@ class Garbage:
 
 def in_session(io: FileIO, directory: Path, millis: int) -> tuple[Garbage, ...]:
     """What a session that is well, and in which nothing runs, can spare at this time. Raises OSError."""
-    files = _files(io, directory)
-    blobs = _files(io, directory / "blobs")
+    files = _own_files(io, directory)
+    blobs = _own_files(io, directory / "blobs")
     found = [*_temporary(files, millis, directory.name), *_temporary(blobs, millis, directory.name)]
     snapshots = sorted((_revision(path), path) for path in files if _SNAPSHOT.fullmatch(path.name))
     for _, path in snapshots[:-KEPT]:
@@ -74,7 +74,7 @@ def in_session(io: FileIO, directory: Path, millis: int) -> tuple[Garbage, ...]:
 
 def beside_sessions(io: FileIO, state: Path, millis: int) -> tuple[Garbage, ...]:
     """Temporary files of the state directory itself and of the agent configs. Raises OSError."""
-    folders = (_files(io, state), _files(io, state / "configs"))
+    folders = (_files(io, state), _own_files(io, state / "configs"))
     return tuple(one for files in folders for one in _temporary(files, millis, None))
 
 
@@ -125,13 +125,13 @@ def remove(io: FileIO, garbage: Garbage) -> bool:
 
 
 def tree_bytes(io: FileIO, path: Path) -> int:
-    """Of all files in a directory. What goes meanwhile counts for nothing."""
+    """Of all files in a directory. What goes meanwhile, or cannot be looked at, counts for nothing."""
     try:
         status = io.status(path)
         if not stat.S_ISDIR(status.st_mode):
             return status.st_size
         return sum(tree_bytes(io, entry) for entry in _entries(io, path))
-    except FileNotFoundError:
+    except OSError:
         return 0
 
 
@@ -153,6 +153,15 @@ def _remove_tree(io: FileIO, path: Path) -> None:
     io.remove_directory(path)
 
 
+def _own_files(io: FileIO, folder: Path) -> dict[Path, os.stat_result]:
+    """The same; none where a link stands for the folder: what it leads to is not ours to tidy up."""
+    try:
+        is_ours = stat.S_ISDIR(io.status(folder).st_mode)
+    except FileNotFoundError:
+        return {}
+    return _files(io, folder) if is_ours else {}
+
+
 def _files(io: FileIO, folder: Path) -> dict[Path, os.stat_result]:
     """The regular files right in a folder; none where there is no folder."""
     found = {}
@@ -169,7 +178,7 @@ def _files(io: FileIO, folder: Path) -> dict[Path, os.stat_result]:
 def _entries(io: FileIO, folder: Path) -> list[Path]:
     try:
         return [folder / name for name in sorted(io.names(folder))]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from abey.core import effects as fx
@@ -22,6 +22,7 @@ from abey.core.transition import Transition, begin, transition
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, RevisionConflict, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
+from abey.runtime.disk import DiskFloor
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
@@ -55,7 +56,8 @@ class Scheduler:
         self._workers = Workers(ports, self._report)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._saved: set[str] = set()
-        self._parking = Parking()
+        self.parking = Parking()
+        self._disk = DiskFloor(ports.store.state_dir, ports.store.space)
         self._writers = asyncio.Semaphore(WRITERS)
         self._closed = False
         sessions.on_load = self._set_alarm
@@ -105,6 +107,7 @@ class Scheduler:
         return await asyncio.shield(task)
 
     async def _start(self, event: Start, agent: Agent) -> Submitted:
+        self._disk.check(millis_of(self._ports.clock.now()))
         done = begin(event, self._context(agent, agent, None))
         live = await self._sessions.create(event.created.session_id, lambda: self._create(done))
         return self._took(live, done)
@@ -118,17 +121,16 @@ class Scheduler:
     async def _submit(self, live: Live, event: Event, if_revision: int | None) -> Submitted:
         async with live.lock:
             if live.failure is not None:
-                raise live.failure
+                raise live.refusal()
             if self._closed:
                 raise DaemonDraining("the daemon ends; ask the next one")
             session = live.machine.session
             if if_revision is not None and if_revision != session.revision:
-                raise RevisionConflict(
-                    f"session {session.id} is at revision {session.revision}, not {if_revision}",
-                    revision=session.revision,
-                )
+                message = f"session {session.id} is at revision {session.revision}, not {if_revision}"
+                raise RevisionConflict(message, revision=session.revision)
             latest = self._versions.latest(session)
-            done = transition(live.machine, event, self._context(live.agent, latest, session))
+            context = self._context(live.agent, latest, session)
+            done = transition(live.machine, event, replace(context, full=self._ports.quota.refusal(live)))
             if done.records:
                 await self._write(live, done)
             submitted = self._took(live, done)
@@ -144,10 +146,10 @@ class Scheduler:
                 await asyncio.to_thread(self._append, live, done)
             except RecordFailed as error:
                 self._fail_stop(live, error)
-                raise
+                raise live.refusal() from error
             finally:
                 live.writing = False
-                self._parking.wrote(live)
+                self.parking.wrote(live)
 
     def _append(self, live: Live, done: Transition) -> None:
         self._save_config(done.agent.config_hash, done.agent.config)
@@ -167,7 +169,7 @@ class Scheduler:
             run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
         if done.records:
             live.log.add(done.records)
-            self._sessions.issued(live, done.records)
+            self._sessions.committed(live, done.records)
             live.note_calls(done.records)
         live.changed.beat()
         self._ports.listener.changed(done.machine)
@@ -213,8 +215,9 @@ class Scheduler:
         self._ports.listener.changed(live.machine)
 
     def _context(self, agent: Agent, latest: Agent, session: Session | None) -> Context:
+        millis = millis_of(self._ports.clock.now())
         return Context(
-            millis=millis_of(self._ports.clock.now()),
+            millis=millis,
             entropy=self._ports.clock.entropy(),
             timestamp=timestamp,
             agent=agent,
@@ -222,6 +225,7 @@ class Scheduler:
             decided_by=lambda config_hash: self._versions.find(session, config_hash) if session else None,
             check=self._ports.check,
             draining=self.draining,
+            no_tools=self._disk.refusal(millis),
         )
 
     def _set_alarm(self, live: Live) -> None:

@@ -2,15 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 
-from abey.core.agent import Agent
-from abey.core.edits import IllegalRecord
 from abey.core.machine import Machine
-from abey.core.replay import apply, recover
-from abey.core.session import Session
+from abey.core.replay import repair_note
+from abey.core.session import issued_tokens
 from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record
 from abey.protocol.session import Damage
@@ -18,21 +15,13 @@ from abey.runtime.agents.versions import Versions
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.ports import Clock
+from abey.runtime.reviving import Broken, Entry, follow, revived
+from abey.runtime.snapshotting import Snapshotting
 from abey.runtime.store.recovery import Damaged, Opened
 from abey.runtime.store.store import Store
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A session that can only be looked at: what is wrong, and the machine up to there, if there is one."""
-
-    damage: Damage
-    machine: Machine | None = None
-
-
-Entry = Live | Broken
 
 TOKEN_PREFIX = 8
 """A shorter beginning of a token is too easy to hit by chance."""
@@ -41,19 +30,37 @@ TOKEN_PREFIX = 8
 class Sessions:
     """One damaged session never hides or stops another: it is an entry of its own."""
 
-    def __init__(self, store: Store, versions: Versions, clock: Clock) -> None:
+    def __init__(self, store: Store, versions: Versions, clock: Clock, snapshots: Snapshotting | None = None) -> None:
+        """`disagreements` say, by session, which snapshots lost against their journals, and why."""
         self._store = store
         self._versions = versions
         self._clock = clock
         self._entries: dict[str, Entry] = {}
         self._tokens: dict[str, str] = {}
         self._coming: dict[str, asyncio.Future[Entry | None]] = {}
-        self._reopening = asyncio.Lock()
+        self.snapshots = snapshots or Snapshotting(store)
+        self.disagreements: dict[str, tuple[str, ...]] = {}
         self.on_load: Callable[[Live], None] = lambda _: None
+        self.on_commit: Callable[[Live, tuple[Record, ...]], None] = lambda _live, _records: None
+        self.find_tokens: Callable[[str], Awaitable[Mapping[str, str]]] = self._tokens_of_all
 
     @property
     def loaded(self) -> tuple[Live, ...]:
         return tuple(entry for entry in self._entries.values() if isinstance(entry, Live))
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """All that is in memory, whole or damaged."""
+        return self._entries
+
+    def log_of(self, session_id: str) -> EventLog | None:
+        """The numbered events of a session that is in memory."""
+        entry = self._entries.get(session_id)
+        return entry.log if isinstance(entry, Live) else None
+
+    async def all_loaded(self) -> bool:
+        """Whether every session on disk is in memory."""
+        return self._entries.keys() >= set(await asyncio.to_thread(self._store.ids))
 
     async def get(self, session_id: str) -> Live:
         """The session. Raises UnknownSession, SessionDamaged."""
@@ -85,12 +92,22 @@ class Sessions:
         """The session that issued this token, and the token whole: a unique beginning of it will do, also of one
         that was answered long ago. Raises UnknownToken."""
         if token not in self._tokens:
-            await self.all()
+            self._tokens |= await self.find_tokens(token)
         whole = [token] if token in self._tokens else self._beginning_with(token)
         if len(whole) != 1:
             found = f"{len(whole)} calls have tokens that begin with" if whole else "no call has the token"
             raise UnknownToken(f"{found} {token}", token=token)
         return await self.get(self._tokens[whole[0]]), whole[0]
+
+    async def has_token(self, token: str) -> bool:
+        """Whether some session issued exactly this token."""
+        if token not in self._tokens:
+            self._tokens |= await self.find_tokens(token)
+        return token in self._tokens
+
+    async def _tokens_of_all(self, _: str) -> Mapping[str, str]:
+        await self.all()
+        return {}
 
     def _beginning_with(self, prefix: str) -> list[str]:
         return [token for token in self._tokens if token.startswith(prefix)] if len(prefix) >= TOKEN_PREFIX else []
@@ -113,24 +130,57 @@ class Sessions:
         finally:
             del self._coming[session_id]
 
-    def issued(self, live: Live, records: tuple[Record, ...]) -> None:
-        """Remembers whose the tokens are that these records issue."""
+    def committed(self, live: Live, records: tuple[Record, ...]) -> None:
+        """These records of it are durable, and its machine knows of them."""
         for record in records:
             if isinstance(record.data, CallDecided):
                 self._tokens[record.data.token] = live.id
+        self.on_commit(live, records)
+        self.snapshots.committed(live)
+
+    def peek(self, session_id: str) -> Entry | None:
+        """What is in memory of the session; reads nothing."""
+        return self._entries.get(session_id)
+
+    async def entry(self, session_id: str) -> Entry:
+        """The session, whole or damaged. Raises UnknownSession."""
+        return self._entries.get(session_id) or await self._load(session_id)
+
+    @asynccontextmanager
+    async def away(self, session_id: str) -> AsyncIterator[None]:
+        """Nobody loads, makes or takes away the session meanwhile; who waits then looks at the disk."""
+        while (coming := self._coming.get(session_id)) is not None:
+            with suppress(UnknownSession):  # whoever asked for it is told so
+                await asyncio.shield(coming)
+        gone: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
+        self._coming[session_id] = gone
+        try:
+            await self.snapshots.settle(session_id)
+            yield
+        finally:
+            del self._coming[session_id]
+            gone.set_result(None)
+
+    def forget(self, session_id: str) -> None:
+        """Nothing of the session is remembered, nor whose its tokens were."""
+        self._entries.pop(session_id, None)
+        self.disagreements.pop(session_id, None)
+        for token in [token for token, owner in self._tokens.items() if owner == session_id]:
+            del self._tokens[token]
 
     async def reopen(self, session_id: str) -> tuple[Live, bool]:
         """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
         RecordFailed."""
-        async with self._reopening:
-            entry = self._entries.get(session_id) or await self._load(session_id)
+        await self.entry(session_id)
+        async with self.away(session_id):
+            entry = self._entries.get(session_id)
             if isinstance(entry, Live) and entry.failure is None:
                 return entry, False
             if isinstance(entry, Live):
                 entry.journal.close()
                 await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
             self._entries.pop(session_id, None)
-            return await self.get(session_id), True
+        return await self.get(session_id), True
 
     async def _load(self, session_id: str) -> Entry:
         while True:
@@ -138,60 +188,49 @@ class Sessions:
             if coming is None:
                 coming = asyncio.create_task(self._read(session_id))
                 self._coming[session_id] = coming
-                coming.add_done_callback(lambda _: self._coming.pop(session_id, None))
             entry = await asyncio.shield(coming)
             if entry is not None:
                 return entry
 
     async def _read(self, session_id: str) -> Entry | None:
         try:
-            opened = await asyncio.to_thread(self._store.open, session_id, self._clock.now())
+            return self.keep(session_id, await self.study(session_id))
+        finally:
+            # not a moment later: whoever met a future that is done would wait for it again and again, without a pause
+            del self._coming[session_id]
+
+    def keep(self, session_id: str, entry: Entry) -> Entry:
+        """From now on the session is in memory."""
+        if isinstance(entry, Broken):
+            log.warning("session %s is damaged: %s", session_id, entry.damage.reason)
+        self._entries[session_id] = entry
+        if isinstance(entry, Live):
+            self._tokens |= dict.fromkeys(issued_tokens(entry.machine.session), session_id)
+            self.on_load(entry)
+            self.snapshots.committed(entry)
+        return entry
+
+    async def study(self, session_id: str) -> Entry:
+        """The session as its journal has it, to be kept or let go, while it is `away`. Raises UnknownSession."""
+        try:
+            opened: Opened | Damaged = await asyncio.to_thread(self._store.load, session_id, self._clock.now())
         except UnknownSession:
             raise
         except AbeyError as error:
             opened = Damaged(session_id, error.message, None, ())
-        entry = self._revived(opened) if isinstance(opened, Opened) else _broken(opened)
-        if isinstance(entry, Broken):
-            log.warning("session %s is damaged: %s", session_id, entry.damage.reason)
-        self._entries[session_id] = entry
-        return entry
-
-    def _revived(self, opened: Opened) -> Entry:
-        history = EventLog()
-        session_id = opened.journal.path.parent.name
-        try:
-            for unit in opened.units:
-                history.add(unit)
-        except IllegalRecord as error:
-            return _broken(Damaged(session_id, str(error), None, opened.records))
-        session = history.session
-        if session is None or session.id != session_id:
-            return _broken(Damaged(session_id, "the journal is of another session", 0, ()))
-        machine = Machine(recover(session))
-        try:
-            agent: Agent = self._versions.latest(machine.session)
-        except AbeyError as error:
-            return _broken(Damaged(session_id, error.message, None, opened.records))
-        live = Live(machine, opened.journal, history, agent)
-        self.issued(live, opened.records)
-        self.on_load(live)
-        return live
-
-
-def _broken(found: Damaged) -> Broken:
-    """The session as far as its records can be followed."""
-    session: Session | None = None
-    for record in found.records:
-        try:
-            session = apply(session, record)
-        except IllegalRecord:
-            break
-    damage = Damage(session_id=found.session_id, reason=found.reason, offset=found.offset)
-    return Broken(damage, Machine(recover(session)) if session else None)
+        for disagreement in opened.base.disagreements:
+            log.warning("session %s: %s", session_id, disagreement)
+        self.disagreements[session_id] = opened.base.disagreements
+        if isinstance(opened, Opened) and opened.repaired is not None:
+            log.warning("session %s: %s", session_id, repair_note(opened.repaired))
+        if opened.lost:
+            log.warning("session %s lacks %d values: %s", session_id, len(opened.lost), ", ".join(opened.lost[:9]))
+        return revived(await asyncio.to_thread(follow, opened), self._versions)
 
 
 def _damaged(damage: Damage) -> SessionDamaged:
     at = "" if damage.offset is None else f" at byte {damage.offset}"
-    message = f"session {damage.session_id} is damaged{at}: {damage.reason}"
+    way_out = f"`abey repair {damage.session_id}` says what can be done"
+    message = f"session {damage.session_id} is damaged{at}: {damage.reason}; {way_out}"
     where = {} if damage.offset is None else {"offset": damage.offset}
     return SessionDamaged(message, sessionId=damage.session_id, **where)

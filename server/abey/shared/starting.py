@@ -38,6 +38,9 @@ class NotOurDaemon(Unreachable):
 class _Daemon(subprocess.Popen[bytes]):
     """A process that outlives who started it, on purpose: nothing to be warned of when its handle goes."""
 
+    log_start = 0
+    """Where its words begin in the log; those before are of other daemons."""
+
     def __del__(self) -> None:
         pass
 
@@ -69,7 +72,7 @@ def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.so
             if found := _reach(state_dir, env):
                 return found
             if daemon and daemon.poll():
-                raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_line(state_dir)}")
+                raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_words(state_dir, daemon)}")
             if our_turn and (daemon is None or daemon.returncode == 0):  # 0: an older one was still about to end
                 daemon = _spawn(state_dir, env)
             time.sleep(POLL_SECONDS)
@@ -132,7 +135,8 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
         private_folder(log.parent)
         _rotate(log)
         with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as output:
-            return _Daemon(
+            start = output.tell()
+            daemon = _Daemon(
                 command(env),
                 cwd="/",
                 env={**env, "ABEY_STATE_DIR": os.fspath(state_dir)},
@@ -141,6 +145,8 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
                 stderr=output,
                 start_new_session=True,
             )
+            daemon.log_start = start
+            return daemon
     except (OSError, NotOurs) as error:
         raise DidNotStart(f"the daemon cannot be started: {error}") from error
 
@@ -150,6 +156,9 @@ def _rotate(log: Path) -> None:
         log.replace(log.with_name(f"{log.name}.1"))
 
 
-def _last_line(state_dir: Path) -> str:
-    lines = log_path(state_dir).read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "its log is empty"
+def _last_words(state_dir: Path, daemon: _Daemon) -> str:
+    path = log_path(state_dir)
+    with open(path, "rb") as log:
+        log.seek(daemon.log_start)
+        lines = log.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"it wrote no reason to {path}"

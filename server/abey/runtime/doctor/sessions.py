@@ -38,6 +38,10 @@ def sessions(host: Host, subject: Subject) -> Iterator[Finding]:
     except FileNotFoundError:
         yield ok("sessions", "there is no session yet")
         return
+    except OSError as refused:
+        what = f"the folder of the sessions cannot be read: {refused.strerror}"
+        yield error("sessions", what, f"put {subject.state_dir / 'sessions'} back, or give it back to its owner")
+        return
     some = (
         counted(looked.there, "session")
         if looked.read == looked.there
@@ -64,7 +68,7 @@ def index(host: Host, subject: Subject) -> Iterator[Finding]:
 
 
 def _look(host: Host, subject: Subject) -> _Looked:
-    """Raises FileNotFoundError where there is no folder of sessions."""
+    """Raises FileNotFoundError where there is no folder of sessions; OSError where it cannot be read."""
     folder = subject.state_dir / "sessions"
     names = sorted(host.names(folder), reverse=True)
     findings: list[Finding] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from abey.runtime.store.io import FileIO
+from abey.runtime.store.io import READ_LIMIT, FileIO
 
 _T = TypeVar("_T")
 
@@ -44,8 +44,8 @@ class FaultyIO(FileIO):
     def open(self, path: Path, flags: int) -> int:
         return self._met("open", lambda: super(FaultyIO, self).open(path, flags))
 
-    def read(self, path: Path) -> bytes:
-        return self._met("read", lambda: super(FaultyIO, self).read(path))
+    def read(self, path: Path, limit: int = READ_LIMIT) -> bytes:
+        return self._met("read", lambda: super(FaultyIO, self).read(path, limit))
 
     def write(self, descriptor: int, data: memoryview) -> int:
         fault = self._next("write")

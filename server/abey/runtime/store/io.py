@@ -9,12 +9,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 Durability = Literal["power", "process"]
 """`power`: bytes are on the disk before they count; `process`: they survive the process, not the machine."""
 
 READ_LIMIT = 1 << 30
+_PIECE = 1 << 20
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 APPEND = os.O_WRONLY | os.O_APPEND
@@ -40,18 +41,16 @@ class FileIO:
             os.fchmod(descriptor, 0o600)
         return descriptor
 
-    def read(self, path: Path) -> bytes:
-        """All bytes of a regular file of at most READ_LIMIT."""
+    def read(self, path: Path, limit: int = READ_LIMIT) -> bytes:
+        """All bytes of a regular file of at most `limit` bytes."""
         # without O_NONBLOCK a named pipe would stop the daemon here
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
-            if status.st_size > READ_LIMIT:
-                raise OSError(errno.EFBIG, f"larger than {READ_LIMIT} bytes")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read()
+                return _within(file, status.st_size, limit)
         finally:
             os.close(descriptor)
 
@@ -78,9 +77,12 @@ class FileIO:
         finally:
             os.close(descriptor)
 
-    def is_linked(self, descriptor: int) -> bool:
-        """Whether the file still has a name: what is written to one without is lost."""
-        return os.fstat(descriptor).st_nlink > 0
+    def is_at(self, descriptor: int, path: Path) -> bool:
+        """Whether `path` still is this file: nobody finds what is written to another one."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.stat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def size(self, descriptor: int) -> int:
         return os.fstat(descriptor).st_size
@@ -189,3 +191,18 @@ class FileIO:
         with contextlib.suppress(FileExistsError):
             self.make_directory(path)
         self.sync_directory(path.parent)
+
+
+def _within(file: BinaryIO, size: int, limit: int) -> bytes:
+    """All bytes of a file that should have `size`; one that grows meanwhile has more, and one of /proc has no end."""
+    too_large = OSError(errno.EFBIG, f"larger than {limit} bytes")
+    if size > limit:
+        raise too_large
+    pieces = [file.read(size) or b""]
+    room = limit - len(pieces[0])
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        room -= len(piece)
+        if room < 0:
+            raise too_large
+    return b"".join(pieces)

@@ -140,14 +140,17 @@ class Journal:
 
     def _opened(self) -> int:
         if self._descriptor is None:
-            descriptor = self._io.open(self.path, APPEND)
-            if self._io.size(descriptor) != self.size:
-                self._io.close(descriptor)
-                raise OSError(errno.ESTALE, "somebody else has changed the journal")
-            self._descriptor = descriptor
-        elif not self._io.is_linked(self._descriptor):
-            raise OSError(errno.ESTALE, "somebody has removed the journal")
+            self._descriptor = self._io.open(self.path, APPEND)
+        elif not self._io.is_at(self._descriptor, self.path):
+            raise self._stale("somebody has removed the journal, or put another in its place")
+        if self._io.size(self._descriptor) != self.size:
+            raise self._stale("somebody else has changed the journal")
         return self._descriptor
+
+    def _stale(self, reason: str) -> OSError:
+        """The file is not ours any more: nothing is written to it, and nothing is cut off it."""
+        self.park()
+        return OSError(errno.ESTALE, reason)
 
     def _cut(self) -> str:
         """Cuts off what the failed write left, and says so where that fails. Never syncs: a second sync may lie."""

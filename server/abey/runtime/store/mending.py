@@ -6,7 +6,6 @@ continues is set aside. The bytes of a record are taken as they stand: nothing i
 """
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from itertools import pairwise
 
 from abey.protocol.journal import Record
 from abey.runtime.store.codec import Entry, Newer, decode
-from abey.runtime.store.scan import End
+from abey.runtime.store.scan import End, record_starts
 
 Follow = Callable[[Sequence[Record]], str | None]
 """Takes the next unit, and says why it cannot follow the ones before it, or None; called once a unit, in order."""
@@ -149,17 +148,12 @@ def _is_copies(gap: Gap, copies: Sequence[_Found]) -> bool:
     return sum(one.end - one.start + 1 for one in copies if gap.start <= one.start < gap.end) == gap.end - gap.start
 
 
-_RECORD = re.compile(rb'[0-9a-f]{8} \{"')
-"""How a record begins. Nothing inside one matches: a quote is escaped there, and a space stands only in strings."""
-
-
 def _records(data: bytes) -> Iterator[tuple[int, int, object]]:
     """(start, end, what is there) of all that may be a record, in order; end is where its newline is, or belongs.
 
     A last record without a newline is none: the write of it has not ended.
     """
-    starts = [match.start() for match in _RECORD.finditer(data)]
-    for start, following in pairwise([*starts, len(data)]):
+    for start, following in pairwise([*record_starts(data), len(data)]):
         newline = data.find(b"\n", start, following)
         if newline < 0 and following == len(data):
             return

@@ -14,7 +14,7 @@ from abey.protocol.journal import Created, Record, Repaired
 from abey.runtime.store.blobs import blobs_of
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
-from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, scan
+from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, holds_nothing, scan
 from abey.runtime.store.snapshots import NONE, Found, find_snapshot
 
 
@@ -124,7 +124,7 @@ def _flat(units: tuple[tuple[Record, ...], ...]) -> tuple[Record, ...]:
 
 def _why_foreign(session_id: str, data: bytes, found: Scan) -> str | None:
     """Why the bytes are not a journal of this session at all, or None."""
-    if not data.strip(b"\0"):
+    if holds_nothing(data):
         return "the journal holds only NUL bytes" if data else "the journal is empty"
     match found:
         case Scan(units=(), problem=TornTail(reason=reason)):
@@ -146,7 +146,7 @@ def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp) ->
         if found.problem is not None:
             _keep(io, path, offset, data[offset:])
             _cut(io, path, offset)
-        cut_bytes = _kept(path, offset)[-1].stat().st_size
+        cut_bytes = _kept(path, offset)[-1].lstat().st_size
         repaired = Repaired(offset=offset, cut_bytes=cut_bytes, may_have_run=True)
         unit = (Record(found.end.revision + 1, now, repaired),)
         journal.append(unit)
@@ -173,7 +173,7 @@ def _keep(io: FileIO, path: Path, offset: int, tail: bytes) -> None:
 
 def _kept(path: Path, offset: int) -> tuple[Path, ...]:
     """The tails that were kept from `offset`, the last one last."""
-    return tuple(takewhile(Path.exists, _tail_names(path, offset)))
+    return tuple(takewhile(os.path.lexists, _tail_names(path, offset)))
 
 
 def _tail_names(path: Path, offset: int) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.mending import Follow, Mended, mend
-from abey.runtime.store.scan import TornTail, scan
+from abey.runtime.store.scan import TornTail, holds_nothing, scan
 from abey.runtime.store.snapshots import remove_snapshots
 
 GAPS_SHOWN = 20
@@ -63,7 +63,7 @@ def examine(io: FileIO, directory: Path, follow: Follow) -> Examined:
         return _hopeless(directory, "there is no journal")
     except OSError as error:
         return _hopeless(directory, f"the journal cannot be read: {error.strerror}")
-    if not data.strip(b"\0"):
+    if holds_nothing(data):
         return _hopeless(directory, "the journal holds only NUL bytes" if data else "the journal is empty")
     mended = mend(data, follow)
     if mended.newer is not None:

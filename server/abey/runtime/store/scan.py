@@ -122,8 +122,23 @@ def _problem(
             assert_never(found)
 
 
-_RECORD = re.compile(rb'[0-9a-f]{8} \{"')
-"""How a record begins. Nothing inside one matches: a quote is escaped there, and a space stands only in strings."""
+def holds_nothing(data: bytes) -> bool:
+    """Whether there is no byte but NUL: what a file system leaves where nothing was written."""
+    return data == bytes(len(data))
+
+
+def record_starts(data: bytes, offset: int = 0) -> Iterator[int]:
+    """Where, from `offset` on, something begins as a record does. Nothing inside one does: a quote is escaped there,
+    and a space stands only in strings."""
+    # a pattern of digits would try every byte of a hundred megabytes of NULs, and the daemon would stand still
+    found = data.find(b' {"', offset + 8)
+    while found >= 0:
+        if _CRC.fullmatch(data, found - 8, found):
+            yield found - 8
+        found = data.find(b' {"', found + 1)
+
+
+_CRC = re.compile(rb"[0-9a-f]{8}")
 
 
 def _later_entries(data: bytes, offset: int) -> Iterator[Entry | None]:
@@ -132,8 +147,7 @@ def _later_entries(data: bytes, offset: int) -> Iterator[Entry | None]:
     The sectors of a write reach the disk in any order: later records of the torn write itself may stand after its bad
     one, each in a line of its own. A record glued to another one is no torn write: bytes do not go missing.
     """
-    for found in _RECORD.finditer(data, offset):
-        start = found.start()
+    for start in record_starts(data, offset):
         line = data.rfind(b"\n", 0, start) + 1
         newline = data.find(b"\n", start, start + RECORD_LIMIT)
         entry = decode(data[start:newline]) if newline >= 0 else Garbled("the line does not end")

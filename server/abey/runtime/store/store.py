@@ -1,12 +1,13 @@
 """The state directory: a journal for every session, and the agent configs they used (journal.md, Where state lives)."""
 
+import errno
 import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from abey.errors import InvalidArguments, InvalidState, SessionDamaged, UnknownSession
+from abey.errors import InvalidArguments, InvalidState, RecordFailed, SessionDamaged, UnknownSession
 from abey.protocol.base import ID_PATTERN, Json, Timestamp
 from abey.protocol.journal import BlobRef, Record
 from abey.runtime.store.blobs import blobs_of, read_blob
@@ -41,11 +42,14 @@ class Store:
         return self._io.space(self._sessions)
 
     def ids(self) -> tuple[str, ...]:
-        """Every session on disk, damaged or not, in the order of their ids."""
+        """Every session on disk, damaged or not, in the order of their ids. Raises RecordFailed where their folder
+        cannot be read."""
         try:
             names = self._io.names(self._sessions)
         except FileNotFoundError:
             return ()
+        except OSError as error:
+            raise _unreadable(self._sessions, error) from error
         return tuple(sorted(name for name in names if re.match(ID_PATTERN, name)))
 
     def create(self, session_id: str, records: Sequence[Record], wholes: Mapping[str, bytes] | None = None) -> Journal:
@@ -109,8 +113,12 @@ class Store:
             raise record_failed(f"the move of session {session_id} to the trash", error) from error
 
     def trashed(self) -> tuple[Trashed, ...]:
-        """Every deleted session that is still there, by id, the last deletion of one id last. Raises OSError."""
-        return trashed(self._io, self._trash)
+        """Every deleted session that is still there, by id, the last deletion of one id last. Raises RecordFailed
+        where the trash cannot be read."""
+        try:
+            return trashed(self._io, self._trash)
+        except OSError as error:
+            raise _unreadable(self._trash, error) from error
 
     def restore(self, found: Trashed) -> None:
         """Moves it back. Raises InvalidState where the id is in use; RecordFailed."""
@@ -163,3 +171,11 @@ class Store:
         if not re.match(r"[0-9a-f]{64}\Z", config_hash):
             raise InvalidArguments("a config hash is 64 hex digits", configHash=config_hash)
         return self._configs / f"{config_hash}.json"
+
+
+def _unreadable(folder: Path, error: OSError) -> RecordFailed:
+    """Something else lies where a folder of ours belongs, or it is not ours to read."""
+    number = error.errno or errno.EIO
+    name = errno.errorcode.get(number, str(number))
+    message = f"{folder} cannot be read: {error.strerror or os.strerror(number)} ({name})"
+    return RecordFailed(f"{message}; put the folder back, or give it back to its owner", errno=number, errnoName=name)

@@ -39,7 +39,8 @@ def export(store: Store, session_id: str, agent: Agent | None, format: Format) -
         case "jsonl":
             return _lines(store, session_id, records, notes)
         case "markdown":
-            document = (piece.encode("utf-8") for piece in export_document(session, records))
+            # half a character, as some model sent it, has no bytes: it is spelled out
+            document = (piece.encode("utf-8", "backslashreplace") for piece in export_document(session, records))
             return Exported(document, tuple(notes))
         case "agents-exe":
             queued = sum(one.delivery != "interrupt" for one in session.queue)

@@ -35,15 +35,23 @@ def absolute(path: str) -> Path:
     return Path(path)
 
 
+def refuse_inside(folder: Path, path: Path) -> None:
+    """Raises InvalidArguments where `path` would be in `folder` or below it, whichever way it leads there."""
+    above = Path(os.path.realpath(path.parent))
+    if any(_is_same(one, folder) for one in (above, *above.parents)):
+        message = f"{escape_line(str(path))} is in {escape_line(str(folder))}, where abey keeps its own files"
+        raise InvalidArguments(f"{message}; choose another place", errors=["path is in the state directory"])
+
+
 def write_file(io: FileIO, path: Path, pieces: Iterable[bytes]) -> int:
     """`path` holds all the pieces, durably, or what it held before; how many bytes. The file is its owner's only.
 
     Raises InvalidArguments for a path that cannot be written, or holds something else than a regular file;
     RecordFailed where the disk refuses. What `pieces` raises leaves nothing behind.
     """
-    new = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}.new")
     try:
         _refuse_what_is_no_file(io, path)
+        new = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}.new")
         try:
             size = _write(io, new, pieces)
             io.rename(new, path)
@@ -65,9 +73,16 @@ def read_file(io: FileIO, path: Path) -> bytes:
         if size > IMPORT_BYTES:
             message = f"{escape_line(str(path))} has {size} bytes; at most {IMPORT_BYTES} are imported"
             raise InvalidArguments(message, errors=["path is too large"])
-        return io.read(path)
+        return io.read(path, IMPORT_BYTES)
     except OSError as error:
         raise _failed(path, "read", error) from error
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _refuse_what_is_no_file(io: FileIO, path: Path) -> None:
