@@ -67,6 +67,16 @@ def test_the_text_has_the_same_in_lines(tmp_path: Path) -> None:
     assert (doctor_program.status(found), doctor_program.status(found[:1])) == (1, 0)
 
 
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    argv = [sys.executable, "-P", "-m", "abey.daemon", "--doctor"]
+    env = environment(tmp_path)
+    done = subprocess.run(argv, env=env, cwd="/", stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_broken_dependency_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "broken" / "pydantic").mkdir(parents=True)
     (tmp_path / "broken" / "pydantic" / "__init__.py").write_text("raise ImportError('half installed')")

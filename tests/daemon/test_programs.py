@@ -100,6 +100,17 @@ def test_a_daemon_that_does_not_come_up_is_named_with_its_last_words(tmp_path: P
     assert str(failed.value).startswith(reason)
 
 
+def test_a_daemon_that_ends_without_a_word_is_not_given_those_of_an_older_one(tmp_path: Path) -> None:
+    env = {**environment(tmp_path), "ABEY_DAEMON": f"{sys.executable} -c 'raise SystemExit(3)'"}
+    log = log_path(tmp_path / "state")
+    log.parent.mkdir(mode=0o700, parents=True)
+    log.write_text("the disk was full\n")
+    (tmp_path / "state").chmod(0o700)
+    with pytest.raises(DidNotStart) as failed:
+        connect(tmp_path / "state", env, start=True, timeout=20)
+    assert str(failed.value) == f"the daemon ended with status 3: it wrote no reason to {log}"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_daemon_gracefully(env: dict[str, str], tmp_path: Path, number: int) -> None:
     daemon = await Program.daemon(env)

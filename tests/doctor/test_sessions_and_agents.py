@@ -14,6 +14,7 @@ from abey.runtime.doctor import agent_files, sessions
 from abey.runtime.doctor.findings import Finding, error, info, ok, warning
 from abey.runtime.doctor.subject import Running, Subject
 from abey.runtime.store.faults import FaultyIO
+from abey.runtime.store.io import READ_LIMIT
 
 DONE = answer(text="done")
 
@@ -47,6 +48,14 @@ def test_a_place_without_sessions(subject: Subject) -> None:
     assert look(subject) == [ok("sessions", "there is no session yet")]
 
 
+def test_a_file_in_the_place_of_the_sessions_is_told(subject: Subject) -> None:
+    folder = subject.state_dir / "sessions"
+    folder.parent.mkdir()
+    folder.write_text("x")
+    what = "the folder of the sessions cannot be read: Not a directory"
+    assert look(subject) == [error("sessions", what, f"put {folder} back, or give it back to its owner")]
+
+
 async def test_each_session_with_something_wrong_is_named_and_none_is_changed(subject: Subject) -> None:
     await made(subject.state_dir, "empty", "flipped", "torn", "well")
     whole = journal(subject, "flipped").read_bytes()
@@ -75,6 +84,20 @@ async def test_each_session_with_something_wrong_is_named_and_none_is_changed(su
         error("sessions", "session bare is damaged: there is no journal", advice.format("bare"), "bare"),
     ]
     assert files(subject.state_dir) == before
+
+
+async def test_what_is_no_session_hides_no_other_one(subject: Subject) -> None:
+    await made(subject.state_dir, "empty")
+    folder = subject.state_dir / "sessions"
+    (folder / "file").write_bytes(b"hello")
+    (folder / "link").symlink_to("/nowhere")
+    journal(subject, "empty").write_bytes(b"")
+    assert [(one.severity, one.session_id, one.message) for one in look(subject)] == [
+        ("ok", None, "3 sessions examined, 3 with something wrong"),
+        ("error", "link", "session link is damaged: there is no journal"),
+        ("error", "file", "session file is damaged: the journal cannot be read: Not a directory"),
+        ("error", "empty", "session empty is damaged at byte 0: the journal is empty"),
+    ]
 
 
 async def test_of_a_session_in_memory_the_daemon_knows_more_than_its_files(subject: Subject) -> None:
@@ -175,13 +198,28 @@ async def test_a_session_that_is_written_to_while_it_is_read_is_read_again(subje
     path.write_bytes(whole[:-5])
 
     class Writing(FaultyIO):
-        def read(self, path: Path) -> bytes:
-            data = super().read(path)
+        def read(self, path: Path, limit: int = READ_LIMIT) -> bytes:
+            data = super().read(path, limit)
             if path.name == "journal.jsonl":
                 path.write_bytes(whole)
             return data
 
     assert look(subject, FakeHost(Writing())) == [ok("sessions", "1 session examined, 0 with something wrong")]
+
+
+@pytest.mark.parametrize("kind", ["file", "loop", "blobs"])
+async def test_what_is_no_session_hides_no_session(subject: Subject, kind: str) -> None:
+    await made(subject.state_dir, "s1")
+    odd = subject.state_dir / "sessions" / "s2"
+    match kind:
+        case "file":
+            odd.write_text("x")
+        case "loop":
+            odd.symlink_to("s2")
+        case _:
+            odd.mkdir()
+            (odd / "blobs").symlink_to("blobs")
+    assert [(one.severity, one.session_id) for one in look(subject)] == [("ok", None), ("error", "s2")]
 
 
 def agent(subject: Subject, name: str, **changes: object) -> Path:

@@ -254,3 +254,12 @@ async def test_a_disk_that_fails_anywhere_costs_no_record(tmp_path: Path) -> Non
             assert len(found) == 4
             return
     raise AssertionError("the collection never came to an end")
+
+
+async def test_a_file_in_the_place_of_the_sessions_is_left_alone(tmp_path: Path) -> None:
+    shell = made(tmp_path)
+    folder = tmp_path / "sessions"
+    folder.rmdir()
+    folder.write_text("x")
+    assert await collector(shell).collect() == ()
+    assert folder.read_text() == "x"

@@ -337,11 +337,12 @@ async def test_a_session_that_only_failed_a_write_is_for_reopen(tmp_path: Path) 
     shell = Shell(tmp_path, [], io=io)
     live = (await shell.start()).live
     io.fault = Fault(len(io.calls), sticky=True)
-    with pytest.raises(RecordFailed) as failed:
+    with pytest.raises(RecordFailed):
         await shell.scheduler.submit(live, e.Pause(None, CLIENT))
     io.fault = None
     way_out = "`abey session reopen s1` (agents/reopen) loads it again once the cause is gone"
-    expected = Repair((f"the session stopped taking requests: {failed.value.message}", way_out), (), False)
+    assert live.failure is not None
+    expected = Repair((f"the session stopped taking requests: {live.failure.message}", way_out), (), False)
     assert [await shell.keeping.examine("s1"), await shell.keeping.repair("s1")] == [expected, expected]
     await shell.sessions.reopen("s1")
     assert (await shell.keeping.examine("s1")).found[0].startswith("the journal is whole")

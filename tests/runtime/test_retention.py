@@ -55,6 +55,34 @@ def session(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.parametrize("linked", ["session", "blobs", "configs"])
+def test_what_a_link_leads_to_is_never_spared(tmp_path: Path, linked: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    put(elsewhere / "download.part", 9 * DAY)
+    put(elsewhere / LOST, 9 * DAY)
+    state = tmp_path / "state"
+    link = {"session": state / "sessions" / "s1", "blobs": state / "sessions" / "s1" / "blobs"}.get(linked)
+    link = link or state / "configs"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    io = FaultyIO()
+    found = [*retention.in_session(io, state / "sessions" / "s1", NOW), *retention.beside_sessions(io, state, NOW)]
+    assert found == []
+
+
+def test_what_cannot_be_looked_at_counts_for_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "file", 0)
+    put(tmp_path / "a" / "b" / "file", 0)
+
+    class Unreadable(FaultyIO):
+        def names(self, path: Path) -> list[str]:
+            if path.name == "b":
+                raise PermissionError
+            return super().names(path)
+
+    assert retention.tree_bytes(Unreadable(), tmp_path / "a") == 5
+
+
 def test_what_a_session_can_spare(tmp_path: Path) -> None:
     directory = session(tmp_path)
     temporary = "a temporary file, untouched for an hour"

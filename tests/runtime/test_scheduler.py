@@ -134,8 +134,14 @@ async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_
         await shell.drive(live)
     assert failed.value.details["errno"] == errno.ENOSPC
     io.fault = None
-    with pytest.raises(RecordFailed):
-        await shell.drive(live)
+    frames = []
+    for _ in range(3):
+        with pytest.raises(RecordFailed) as refused:
+            await shell.drive(live)
+        frames.append(len(refused.traceback))
+        assert (refused.value.message, refused.value.details) == (failed.value.message, failed.value.details)
+    assert refused.value.message.endswith("; `abey session reopen s1` loads it again once the cause is gone")
+    assert frames == [frames[0]] * 3  # nothing piles up in a session that is asked again and again
     assert live.machine.session.revision == 2
     assert await outcome(await shell.drive(other)) == "completed"
     again, reopened = await shell.sessions.reopen("s1")

@@ -195,6 +195,33 @@ def test_a_journal_that_somebody_else_changed_is_not_written(directory: Path, un
     assert path.read_bytes().endswith(b"}\nhello\n")
 
 
+@pytest.mark.parametrize("how", ["removed", "renamed", "replaced", "taken with its folder", "grown", "an older copy"])
+def test_a_journal_that_somebody_touched_while_it_was_open_is_not_written(
+    directory: Path, units: Units, how: str
+) -> None:
+    journal = written(FileIO("process"), directory, units[:2])
+    path, aside, whole = journal.path, directory.with_name("aside"), journal.path.read_bytes()
+    match how:
+        case "removed":
+            path.unlink()
+        case "renamed":
+            path.rename(aside)
+            path.write_bytes(whole)
+        case "replaced":
+            aside.write_bytes(whole)
+            aside.rename(path)
+        case "taken with its folder":
+            directory.rename(aside)
+        case "grown":
+            path.write_bytes(whole + b"hello\n")
+        case _:
+            path.write_bytes(whole[: whole.index(b"\n") + 1])
+    before = [file.read_bytes() for file in directory.parent.rglob("*") if file.is_file()]
+    with pytest.raises(RecordFailed, match="ESTALE"):
+        journal.append(units[2])
+    assert [file.read_bytes() for file in directory.parent.rglob("*") if file.is_file()] == before
+
+
 def test_a_closed_journal_takes_no_records(directory: Path, units: Units) -> None:
     journal = written(FileIO("process"), directory, units[:1])
     journal.close()

@@ -66,6 +66,17 @@ def test_r1_an_older_tail_of_the_same_offset_stays(directory: Path, chunks: tupl
     assert (found[name], found[f"{name}.1"]) == (b"first", b"second")
 
 
+def test_r1_a_link_that_leads_nowhere_is_an_older_tail(directory: Path, chunks: tuple[bytes, ...]) -> None:
+    put(directory, chunks[0] + b"second")
+    link = directory / f"journal.jsonl.tail-{len(chunks[0])}"
+    link.symlink_to("nowhere")
+    found = open_journal(DISK, directory, NOW)
+    assert isinstance(found, Opened)
+    assert found.repaired == Repaired(offset=len(chunks[0]), cut_bytes=len(b"second"), may_have_run=True)
+    assert link.with_name(f"{link.name}.1").read_bytes() == b"second"
+    assert link.is_symlink()
+
+
 def test_r1_a_torn_first_write_leaves_no_session_and_is_not_changed(directory: Path, chunks: tuple[bytes, ...]) -> None:
     for cut in (1, len(chunks[0]) // 2, len(chunks[0]) - 1):
         put(directory, chunks[0][:cut])

@@ -1,5 +1,6 @@
 """What is found in the bytes of a journal, however they were cut, flipped, copied or glued."""
 
+import time
 import zlib
 from itertools import accumulate
 
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from abey.protocol.journal import Record
 from abey.runtime.store.codec import encode_unit
-from abey.runtime.store.scan import Damage, End, NewerVersion, Scan, TornTail, scan
+from abey.runtime.store.mending import mend
+from abey.runtime.store.scan import Damage, End, NewerVersion, Scan, TornTail, holds_nothing, scan
 
 Units = tuple[tuple[Record, ...], ...]
 
@@ -46,6 +48,16 @@ def test_a_flipped_bit_in_any_byte_is_found_at_its_record(units: Units, chunks: 
             assert found.problem == TornTail(last_write, found.problem.reason if found.problem else "")
         else:
             assert found.problem == Damage(start, found.problem.reason if found.problem else "")
+
+
+@pytest.mark.parametrize("filler", [b"\0", b"a"], ids=["nothing", "digits"])
+def test_a_hundred_megabytes_of_nothing_are_seen_through_at_once(chunks: tuple[bytes, ...], filler: bytes) -> None:
+    data = chunks[0] + filler * (100 << 20)
+    begun = time.process_time()
+    assert scan(data).problem == TornTail(len(chunks[0]), "the line does not end")
+    assert mend(data, lambda _: None).data == chunks[0]
+    assert holds_nothing(data[len(chunks[0]) :]) == (filler == b"\0")
+    assert time.process_time() - begun < 2
 
 
 @settings(max_examples=300, deadline=None)

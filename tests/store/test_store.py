@@ -79,6 +79,20 @@ def test_a_bad_session_does_not_stop_the_others(store: Store, tmp_path: Path, un
     assert kinds == {"01k0": Opened, "dangling": Damaged, "empty": Damaged, "file": Damaged}
 
 
+@pytest.mark.parametrize("place", ["sessions", "trash"])
+def test_a_folder_that_is_none_is_named(tmp_path: Path, place: str) -> None:
+    store = Store(tmp_path, FileIO())
+    folder = tmp_path / place
+    if folder.exists():
+        folder.rmdir()
+    folder.write_text("x")
+    with pytest.raises(RecordFailed) as failed:
+        _ = store.ids() if place == "sessions" else store.trashed()
+    said = "Not a directory (ENOTDIR); put the folder back, or give it back to its owner"
+    assert failed.value.message == f"{folder} cannot be read: {said}"
+    assert failed.value.details == {"errno": errno.ENOTDIR, "errnoName": "ENOTDIR"}
+
+
 def test_a_config_is_kept_once_and_as_it_came(store: Store, tmp_path: Path) -> None:
     config = {"z": None, "a": ["\ud83d", 1.0]}
     store.save_config(HASH, config)

@@ -10,7 +10,7 @@ import pytest
 from abey.errors import InvalidArguments, RecordFailed
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
-from abey.runtime.transfer.files import IMPORT_BYTES, absolute, read_file, write_file
+from abey.runtime.transfer.files import IMPORT_BYTES, absolute, read_file, refuse_inside, write_file
 
 IO = FileIO("process")
 PIECES = (b"one\n", b"two\n")
@@ -109,6 +109,42 @@ def test_a_file_that_is_linked_to_is_read(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     assert read_file(IO, tmp_path / "link") == b"x"
+
+
+def test_the_place_of_our_own_files_is_refused_whichever_way_it_is_named(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    (state / "sessions" / "one").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(state / "sessions")
+    for inside in (
+        state / "daemon.lock",
+        state / "sessions" / "one" / "journal.jsonl",
+        tmp_path / "link" / "one" / "journal.jsonl",
+        tmp_path / "nothing" / ".." / "state" / "x",
+        state / "new" / "x",
+    ):
+        with pytest.raises(InvalidArguments) as refused:
+            refuse_inside(state, inside)
+        assert refused.value.message == f"{inside} is in {state}, where abey keeps its own files; choose another place"
+    refuse_inside(state, tmp_path / "x")
+    refuse_inside(state, tmp_path / "state2" / "x")
+
+
+def test_a_file_without_an_end_is_not_read_to_it(tmp_path: Path) -> None:
+    endless = Path("/proc/self/pagemap")
+    if not endless.exists():
+        pytest.skip("there is no such file here")
+    with pytest.raises(OSError, match="larger than 5000000 bytes") as refused:
+        IO.read(endless, 5_000_000)
+    assert refused.value.errno == errno.EFBIG
+
+
+def test_a_file_that_has_more_than_its_size_says_is_read_whole() -> None:
+    assert b"\n" in IO.read(Path("/proc/self/maps"))  # its size is said to be 0
+
+
+def test_the_root_is_no_file() -> None:
+    with pytest.raises(InvalidArguments, match="something other than a regular file"):
+        write_file(IO, Path("/"), [])
 
 
 def test_a_disk_that_fails_is_named(tmp_path: Path) -> None:

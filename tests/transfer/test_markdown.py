@@ -1,6 +1,8 @@
 """A session as a document: all of it is there, and nothing in it can break out of its place."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,9 @@ from support.world import CLIENT, World, text_parts
 
 from abey.core import events as e
 from abey.protocol import journal as j
+from abey.runtime.store.io import FileIO
+from abey.runtime.store.store import Store
+from abey.runtime.transfer.exporting import export
 from abey.runtime.transfer.markdown import export_document, fenced
 
 
@@ -110,3 +115,12 @@ def test_titles_names_and_ids_are_one_plain_line() -> None:
     document = "".join(export_document(came.session, came.records))
     assert r"#### Call \<b\>\\n\# x\` (`'\n#`): deferred" in document
     assert not [line for line in document.splitlines() if line.startswith("# x")]
+
+
+def test_half_a_character_is_spelled_out(tmp_path: Path) -> None:
+    first, *others = ours("version-1").records
+    half = replace(first, at="\ud83d")
+    store = Store(tmp_path, FileIO("process"))
+    store.create("s1", (half, *others)).close()
+    document = b"".join(export(store, "s1", None, "markdown").pieces)
+    assert b"- began \\ud83d, last" in document

@@ -8,7 +8,7 @@ from abey.protocol.base import Flag, Int, Json, Wire
 from abey.protocol.handshake import DaemonInfo
 from abey.protocol.params import Name, exactly_one
 from abey.protocol.policy import Disposition
-from abey.protocol.session import Damage, Session, State
+from abey.protocol.session import Damage, Session, State, Usage
 from abey.protocol.transcript import Item, Pending, PendingKind
 
 
@@ -57,6 +57,9 @@ class SessionsParams(Wire):
 
 
 class SessionsResult(Wire):
+    """`usage` is what all the sessions have used that were asked for, whatever the page holds of them."""
+
+    usage: Usage
     items: tuple[Session, ...]
     next_cursor: str | None = None
     damaged: tuple[Damage, ...] = ()

@@ -1,0 +1,51 @@
+"""Many ask at the same moment for a session that is not in memory; nobody is kept waiting for good."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.shell import Shell
+
+from abey.errors import UnknownSession
+from abey.runtime.sessions import Sessions
+
+ROUNDS = 30
+PATIENCE = 20
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """Also a loop that never pauses is ended: no timeout of asyncio could do that."""
+
+    def late(_: int, __: object) -> None:
+        raise TimeoutError("the event loop stands still")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+async def taken_away(sessions: Sessions) -> None:
+    async with sessions.away("nothing"):
+        assert sessions.peek("nothing") is None
+
+
+async def test_whoever_comes_at_the_moment_a_load_has_failed_goes_on(tmp_path: Path) -> None:
+    sessions = Shell(tmp_path / "state", []).sessions
+    with in_time():
+        for _ in range(ROUNDS):
+            asked = asyncio.create_task(sessions.entry("nothing"))
+            others: list[asyncio.Task[None]] = []
+            while not asked.done():
+                await asyncio.sleep(0)
+                others.append(asyncio.create_task(taken_away(sessions)))
+            await asyncio.gather(*others)
+            with pytest.raises(UnknownSession):
+                await asked
