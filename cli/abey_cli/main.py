@@ -42,6 +42,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
+def _next(failure: Failure) -> str:
+    """What to do about an error of this kind; where the error names what there is, that is enough."""
+    return "" if "trashed" in failure.data else NEXT.get(failure.kind or "", "")
+
+
 def _nowhere() -> TextIO:
     """In place of a stream that was closed before we began."""
     return open(os.devnull, "w", encoding="utf-8")
@@ -125,5 +130,5 @@ def _report(failure: Failure, console: Console) -> int:
         console.value({"error": failure.wire})
     kind = f" ({failure.kind})" if failure.kind and failure.code else ""
     if not console.json:
-        console.err(f"abey: {failure.message}{kind}{NEXT.get(failure.kind or '', '')}")
+        console.err(f"abey: {failure.message}{kind}{_next(failure)}")
     return failure.exit_code

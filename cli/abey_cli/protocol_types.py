@@ -310,7 +310,9 @@ class GcItem(TypedDict):
 
 
 class GcParams(TypedDict):
-    dryRun: NotRequired[bool]
+    """Whoever asks says whether anything may go."""
+
+    dryRun: bool
 
 
 class GcResult(TypedDict):
@@ -663,6 +665,7 @@ class SessionsParams(TypedDict):
     state: NotRequired[State]
     attention: NotRequired[str]
     archived: NotRequired[bool]
+    partialResultToken: NotRequired[int | str]
     cursor: NotRequired[str]
     limit: NotRequired[int]
 

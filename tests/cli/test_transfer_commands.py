@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from support.canned_daemon import SESSION_ID, CannedDaemon, session
 
@@ -41,10 +42,13 @@ def test_export_says_what_is_not_in_the_file(abey, daemon: CannedDaemon) -> None
     )
 
 
-def test_export_as_json_needs_a_file(abey, daemon: CannedDaemon) -> None:
-    ran = abey("session", "export", SESSION_ID, "--json")
-    assert (ran.code, daemon.params("agents/export")) == (2, [])
-    assert "say -o FILE" in ran.out + ran.err
+def test_export_as_json_without_a_file_is_the_text_in_a_value(abey, daemon: CannedDaemon) -> None:
+    def write(params: dict[str, Any]) -> dict[str, Any]:
+        Path(params["path"]).write_text("line é\n", encoding="utf-8")
+        return {"path": params["path"], "bytes": 8}
+
+    daemon.on["agents/export"] = write
+    assert json.loads(abey("session", "export", SESSION_ID, "--json").out) == {"bytes": 8, "text": "line é\n"}
 
 
 def test_import_sends_the_file_and_what_was_said_of_it(abey, daemon: CannedDaemon, work: Path) -> None:

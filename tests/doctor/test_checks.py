@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,6 +184,16 @@ def test_a_lock_that_cannot_be_opened(host: FakeHost, subject: Subject) -> None:
     path = subject.state_dir / "daemon.lock"
     what, advice = f"{path} cannot be opened: Permission denied", f"`chmod 600 {path}`"
     assert list(places.lock(host, subject)) == [error("lock", what, advice)]
+
+
+@pytest.mark.parametrize(("check", "name"), [(places.lock, "daemon.lock"), (places.socket, "daemon.addr")])
+def test_what_lies_where_a_file_of_the_daemon_belongs(
+    host: FakeHost, subject: Subject, check: Callable[..., Iterator[Finding]], name: str
+) -> None:
+    path = subject.state_dir / name
+    path.mkdir()
+    what, advice = f"{path} is not a file, and the daemon cannot start", f"move {path} away"
+    assert next(check(host, subject)) == error(name.replace("daemon.", "").replace("addr", "socket"), what, advice)
 
 
 def test_the_real_lock_is_seen_and_left_alone(tmp_path: Path) -> None:

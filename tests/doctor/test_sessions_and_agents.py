@@ -240,6 +240,22 @@ def agent(subject: Subject, name: str, **changes: object) -> Path:
     return path
 
 
+def test_the_key_of_a_model_is_there_wherever_it_is_kept(subject: Subject) -> None:
+    model = {"provider": "anthropic", "name": "m", "apiKey": {"env": "MODEL_KEY"}}
+    agent(subject, "one", tools=[], model=model)
+    missing = [one for one in agent_files.agents(FakeHost(), subject) if one.check == "keys"]
+    assert [(one.severity, one.advice) for one in missing] == [
+        ("warning", "set MODEL_KEY in the environment of the client that starts the session, or in keys.json")
+    ]
+    assert missing[0].message.startswith("the model of one cannot be asked: no API key: the variable MODEL_KEY is set")
+    kept = subject.config_dir / "keys.json"
+    kept.write_text(json.dumps({"keys": [{"id": "MODEL_KEY", "value": "s3cret"}]}))
+    kept.chmod(0o600)
+    found = [one for one in agent_files.agents(FakeHost(), subject) if one.check == "keys"]
+    assert found == [ok("keys", "the model of one has its key, or needs none")]
+    assert "s3cret" not in repr(found)
+
+
 def test_agents_and_the_variables_they_name_but_never_a_value(subject: Subject) -> None:
     one = agent(subject, "one")
     two = agent(subject, "two", slug="one", tools=[])

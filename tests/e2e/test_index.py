@@ -86,3 +86,16 @@ def test_many_sessions_are_listed_without_being_kept_in_memory(place: Place) -> 
         assert done["session"]["sessionId"] == first["items"][7]["sessionId"]
         assert peer.request("agents/status")["sessions"]["loaded"] == 1
         assert len(peer.request("agents/pending")["items"]) == 120
+
+
+def test_a_long_list_comes_page_by_page_to_who_asks_for_parts(place: Place) -> None:
+    config = place.config(script=[says("end")])
+    for number in range(5):
+        place.rpc("agents/start", sessionId=f"s{number}", config=config, cwd=str(place.work))
+    with place.peer() as peer:
+        whole = peer.request("agents/sessions")
+        answer = peer.request("agents/sessions", limit=2, partialResultToken="t")
+        parts = [peer.hear("$/progress") for _ in range(3)]
+    assert [part["token"] for part in parts] == ["t"] * 3
+    assert [item for part in parts for item in part["value"]["items"]] == whole["items"]
+    assert answer == {**whole, "items": []}

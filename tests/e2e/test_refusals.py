@@ -160,7 +160,11 @@ def test_a_bad_agent_file_is_one_line_with_its_place(machine: Place) -> None:
         assert re.search(r":\d+:\d+: \S.* \(agent/invalid\); `abey agents check FILE` says", line), (name, line)
         checked = machine.run("agents", "check", "bad.json")
         assert (checked.code, "Traceback" in checked.out + checked.err) == (1, False), name
-    assert machine.json("session", "list") == {"items": [], "damaged": []}
+    assert machine.json("session", "list") == {
+        "items": [],
+        "damaged": [],
+        "usage": {"inputTokens": 0, "outputTokens": 0},
+    }
 
 
 def test_a_folder_in_the_place_of_an_agent_file_is_one_line(machine: Place) -> None:

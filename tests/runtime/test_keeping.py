@@ -203,6 +203,7 @@ async def test_what_the_trash_has_not_is_unknown_and_what_begins_alike_is_named(
     with pytest.raises(UnknownSession) as refused:
         await shell.keeping.restore("paris")
     assert refused.value.message == "the trash has no session paris; it has paris-1, paris-2"
+    assert refused.value.details == {"sessionId": "paris", "trashed": ["paris-1", "paris-2"]}
     with pytest.raises(UnknownSession, match=r"the trash has no session x\Z"):
         await shell.keeping.restore("x")
 

@@ -24,6 +24,7 @@ from abey.runtime.store.io import FileIO
 from abey.runtime.store.recovery import Opened
 from abey.runtime.store.snapshot_text import Snapshot
 from abey.runtime.store.store import Store
+from abey.runtime.transfer.exporting import export
 
 NOW = "2025-11-30T00:00:00.000Z"
 DATA = Path(__file__).parents[1] / "data"
@@ -164,11 +165,27 @@ async def test_r3_a_newer_journal_is_read_only_and_not_one_byte_of_it_is_changed
         with pytest.raises(SessionDamaged, match=r"a newer version of abey wrote it.*install that version"):
             await shell.keeping.repair("s1")
         assert files(shell) == before
-    # what an older reader may skip it skips
-    journal(first).write_bytes(whole + record(rev, last[:8], type="foreseen", ignorable=True))
-    opened = first.store.open("s1", NOW)
-    assert isinstance(opened, Opened)
-    assert (opened.journal.revision, opened.records[-1].rev) == (rev, rev - 1)
+
+
+async def test_r3_what_an_older_reader_may_skip_it_skips_and_goes_on(tmp_path: Path) -> None:
+    first = await written(tmp_path)
+    whole = journal(first).read_bytes()
+    *_, last = whole.splitlines()
+    rev = len(whole.splitlines()) + 1
+    foreseen = record(rev, last[:8], type="foreseen", ignorable=True)
+    journal(first).write_bytes(whole + foreseen)
+    shell = again(first)
+    live = await shell.sessions.get("s1")
+    assert live.machine.session.revision == rev
+    await shell.scheduler.submit(live, e.Pause(None, CLIENT))
+    await shell.scheduler.close()
+    after = journal(shell).read_bytes()
+    assert (after.startswith(whole + foreseen), len(after.splitlines())) == (True, rev + 1)
+    reopened = await again(shell).sessions.get("s1")
+    assert (reopened.machine.session.paused is not None, reopened.machine.session.revision) == (True, rev + 1)
+    exported = export(shell.store, "s1", None, "jsonl")
+    assert [json.loads(line)["type"] for line in exported.pieces].count("skipped") == 1
+    assert exported.notes == ("what a newer version recorded, and this one skips: 1",)
 
 
 async def test_r4_what_is_no_session_is_listed_with_the_reason_and_the_others_load(tmp_path: Path) -> None:

@@ -108,11 +108,26 @@ def test_a_config_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     for at in range(5):
         io = FaultyIO()
         store = Store(tmp_path / str(at), io)
-        io.fault = Fault(at + len(io.calls), errno.ENOSPC, write="partial")
+        looks = 1
+        io.fault = Fault(at + looks + len(io.calls), errno.ENOSPC, write="partial")
         with pytest.raises(RecordFailed, match=r"the agent config 0a.* could not be written: No space left on device"):
             store.save_config(HASH, {"a": 1})
         assert store.load_config(HASH) == ({"a": 1} if at == 4 else None)
         assert len(list((tmp_path / str(at) / "configs").iterdir())) == (1 if at == 4 else 0)
+
+
+def test_a_config_that_is_damaged_is_kept_anew(store: Store, tmp_path: Path) -> None:
+    store.save_config(HASH, {"a": 1})
+    (path,) = (tmp_path / "home" / "abey" / "configs").iterdir()
+    path.write_bytes(b"\0" * 9)
+    store.save_config(HASH, {"a": 1})
+    assert store.load_config(HASH) == {"a": 1}
+
+
+def test_a_config_that_has_no_place_is_told(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "home" / "abey" / "configs" / f"{HASH}.json").mkdir()
+    with pytest.raises(RecordFailed, match="EISDIR"):
+        store.save_config(HASH, {"a": 1})
 
 
 def test_a_config_that_cannot_be_read_is_damage(store: Store, tmp_path: Path) -> None:

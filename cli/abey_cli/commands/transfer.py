@@ -23,13 +23,14 @@ def export(context: Context) -> int:
         result = _export(context, session_id, context.absolute(target))
         context.answer(result, lambda: context.console.note(f"{result['bytes']} bytes in {result['path']}"))
         return EXIT_OK
-    if context.console.json:
-        raise usage("--json prints what the daemon answers; say -o FILE for the document")
     with _private_folder() as folder:
         path = os.path.join(folder, "export")
         _export(context, session_id, path)
         with open(path, encoding="utf-8", newline="") as file:
-            context.console.document(iter(lambda: file.read(PIECE), ""))
+            if context.console.json:
+                context.console.value({"bytes": os.path.getsize(path), "text": file.read()})
+            else:
+                context.console.document(iter(lambda: file.read(PIECE), ""))
     return EXIT_OK
 
 

@@ -6,7 +6,7 @@ from abey.shared.escaping import escape_line
 from abey.shared.kinds import EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
-from abey_cli.failures import usage
+from abey_cli.failures import Failure, usage
 from abey_cli.render import session_line
 from abey_cli.showing import show_state
 
@@ -39,9 +39,20 @@ def delete(context: Context) -> int:
 
 
 def restore(context: Context) -> int:
-    session = context.request("agents/restore", sessionId=context.options.session)
+    session = _restored(context, context.options.session)
     context.answer(session, lambda: context.console.out(session_line(session, context.console.id)))
     return EXIT_OK
+
+
+def _restored(context: Context, given: str) -> Any:
+    """The session of that id, or the only one in the trash whose id begins so."""
+    try:
+        return context.request("agents/restore", sessionId=given)
+    except Failure as failure:
+        meant = [one for one in failure.data.get("trashed", ()) if one.startswith(given)]
+        if len(meant) != 1 or len(given) < 1:
+            raise
+        return context.request("agents/restore", sessionId=meant[0])
 
 
 def reopen(context: Context) -> int:

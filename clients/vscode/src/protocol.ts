@@ -299,8 +299,9 @@ export interface GcItem {
   readonly sessionId?: string;
 }
 
+/** Whoever asks says whether anything may go. */
 export interface GcParams {
-  readonly dryRun?: boolean;
+  readonly dryRun: boolean;
 }
 
 /** `bytes` are those of all items, also of the `omitted` ones: those that one reply has no room for. */
@@ -639,6 +640,7 @@ export interface SessionsParams {
   readonly state?: State;
   readonly attention?: string;
   readonly archived?: boolean;
+  readonly partialResultToken?: number | string;
   readonly cursor?: string;
   readonly limit?: number;
 }

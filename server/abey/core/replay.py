@@ -101,6 +101,8 @@ def _apply(session: Session, record: j.Record) -> Session:
             return _doubted(session, spared=("deferred",))
         case j.Updated():
             return _updated(session, data)
+        case j.Skipped():
+            return session
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             return _ended(session, data, at)
         case _:

@@ -38,7 +38,19 @@ class Listing:
         self._services = services
         self._index = index
 
-    async def sessions(self, _: Peer, params: q.SessionsParams) -> q.SessionsResult:
+    async def sessions(self, peer: Peer, params: q.SessionsParams) -> q.SessionsResult:
+        if params.partial_result_token is None:
+            return await self._page(params)
+        page = await self._page(params)
+        while page.items:
+            value = {"items": [item.wire() for item in page.items]}
+            peer.notify("$/progress", {"token": params.partial_result_token, "value": value})
+            if page.next_cursor is None:
+                break
+            page = await self._page(params.model_copy(update={"cursor": page.next_cursor}))
+        return page.model_copy(update={"items": (), "next_cursor": None})
+
+    async def _page(self, params: q.SessionsParams) -> q.SessionsResult:
         query = query_of(params.query)
         rows, matching = await self._outside(_filter(params), query)
         inside = self._services.sessions.entries

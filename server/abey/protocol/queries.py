@@ -52,6 +52,7 @@ class SessionsParams(Wire):
     state: State | None = None
     attention: str | None = None
     archived: Flag = False
+    partial_result_token: Int | str | None = None
     cursor: str | None = None
     limit: Int = Field(default=100, ge=1, le=1000)
 

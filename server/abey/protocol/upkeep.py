@@ -114,7 +114,9 @@ class RepairResult(Wire):
 
 
 class GcParams(Wire):
-    dry_run: Flag = False
+    """Whoever asks says whether anything may go."""
+
+    dry_run: Flag
 
 
 class GcItem(Wire):

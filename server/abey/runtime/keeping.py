@@ -235,4 +235,4 @@ def _undecided(broken: Broken) -> InvalidState:
 def _not_in_the_trash(session_id: str, trashed: Sequence[str]) -> UnknownSession:
     alike = [one for one in dict.fromkeys(trashed) if one.startswith(session_id[:ALIKE])][:NAMED]
     named = f"; it has {', '.join(alike)}" if alike else ""
-    return UnknownSession(f"the trash has no session {session_id}{named}", sessionId=session_id)
+    return UnknownSession(f"the trash has no session {session_id}{named}", sessionId=session_id, trashed=alike)

@@ -100,7 +100,7 @@ class Live:
         if not isinstance(self.failure, RecordFailed):
             return self.failure.with_traceback(None)
         message = f"{self.failure.message}; `abey session reopen {self.id}` loads it again once the cause is gone"
-        return RecordFailed(message, **{**self.failure.details, "sessionId": self.id})
+        return RecordFailed(message, **self.failure.details)
 
     def dismiss(self, error: AbeyError) -> None:
         """The session goes from memory: its timers and its journal end here, and whoever holds it gets the error."""

@@ -41,10 +41,15 @@ def address_path(state: Path) -> Path:
     return Path(state) / "daemon.addr"
 
 
+_ADDRESS_BYTES = 4096
+
+
 def read_address(state: Path) -> Path | None:
     """Where the daemon of `state` said that it listens, or None. Whether it still does, only the socket knows."""
     try:
-        text = os.fsdecode(address_path(state).read_bytes()).rstrip("\n")
+        # without O_NONBLOCK whoever asks would wait at a named pipe for good
+        with open(os.open(address_path(state), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            text = os.fsdecode(file.read(_ADDRESS_BYTES) or b"").rstrip("\n")
     except OSError:
         return None
     return Path(text) if os.path.isabs(text) else None

@@ -134,7 +134,9 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
     try:
         private_folder(log.parent)
         _rotate(log)
-        with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as output:
+        # O_NONBLOCK: at a named pipe in its place one would wait for a reader
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+        with open(os.open(log, flags, 0o600), "ab") as output:
             start = output.tell()
             daemon = _Daemon(
                 command(env),

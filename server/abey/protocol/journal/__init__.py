@@ -31,7 +31,7 @@ from abey.protocol.journal.turns import (
     ToolResults,
     Waiting,
 )
-from abey.protocol.journal.upkeep import Imported, Repaired, Updated
+from abey.protocol.journal.upkeep import Imported, Repaired, Skipped, Updated
 
 __all__ = [
     "FORMAT_VERSION",
@@ -59,6 +59,7 @@ __all__ = [
     "RecordData",
     "Repaired",
     "Resumed",
+    "Skipped",
     "Stopped",
     "ToolResults",
     "Updated",

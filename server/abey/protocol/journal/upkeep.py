@@ -16,6 +16,12 @@ class Repaired(RecordData):
     may_have_run: Flag
 
 
+class Skipped(RecordData):
+    """A newer version's record that an older reader may skip: it counts, and what it tells is not known here."""
+
+    type: ClassVar[str] = "skipped"
+
+
 class Updated(RecordData):
     """What a person calls the session, and whether it is put away. An absent member changes nothing."""
 

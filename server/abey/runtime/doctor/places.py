@@ -65,6 +65,9 @@ def state(host: Host, subject: Subject) -> Iterator[Finding]:
 def lock(host: Host, subject: Subject) -> Iterator[Finding]:
     """Whether files can be locked there, and who holds the lock of the daemon."""
     path = subject.state_dir / "daemon.lock"
+    if (odd := _no_file(host, path)) is not None:
+        yield error("lock", odd, f"move {path} away")
+        return
     try:
         host.lock(_existing(host, subject.state_dir))
         held = host.lock(path)
@@ -88,6 +91,9 @@ def lock(host: Host, subject: Subject) -> Iterator[Finding]:
 def socket(host: Host, subject: Subject) -> Iterator[Finding]:
     """Whether the daemon's socket can be where it belongs."""
     path, folder = subject.socket, subject.socket.parent
+    address = subject.state_dir / "daemon.addr"
+    if (odd := _no_file(host, address)) is not None:
+        yield error("socket", odd, f"move {address} away")
     try:
         found = host.status(folder)
     except FileNotFoundError:
@@ -184,6 +190,15 @@ def _existing(host: Host, path: Path) -> Path:
 def _holder(host: Host, path: Path) -> str:
     found = re.match(rb"pid (\d+)\n", host.read(path))
     return f"the daemon with pid {int(found[1])}" if found else "another daemon"
+
+
+def _no_file(host: Host, path: Path) -> str | None:
+    """What to say where something else than a file, or nothing, has this name."""
+    try:
+        is_file = stat.S_ISREG(host.status(path).st_mode)
+    except OSError:  # nothing is there; or it cannot be looked at, which is said elsewhere
+        return None
+    return None if is_file else f"{path} is not a file, and the daemon cannot start"
 
 
 def _is_in_the_way(host: Host, path: Path) -> bool:

@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool, StrictInt, ValidationError
 
 from abey.errors import TooLarge
 from abey.protocol.base import Wire
-from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, Record
+from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, Record, RecordData, Skipped
 from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, no_blobs
 from abey.runtime.store.spelling import spelled
 
@@ -49,15 +49,14 @@ def encode_unit(records: Sequence[Record], prev: int, blobs: dict[str, bytes] | 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A whole record and its place. `record` is None for one of a newer version that may be skipped; `lost` are the
-    texts that stand in it for blobs that could not be had."""
+    """A whole record and its place. `lost` are the texts that stand in it for blobs that could not be had."""
 
     rev: int
     first: int
     last: int
     prev: str
     crc: int
-    record: Record | None
+    record: Record
     lost: tuple[str, ...] = ()
 
 
@@ -107,17 +106,18 @@ def _entry(envelope: "_Envelope", crc: int, fetch: Fetch) -> Entry | Newer | For
     kind = RECORD_TYPES.get(envelope.type)
     if kind is None and not envelope.ignorable:
         return Newer(f"unknown record type {envelope.type}")
-    record: Record | None = None
     lost: tuple[str, ...] = ()
+    data: RecordData = Skipped()
     if kind is not None:
         try:
             lost = inflate(envelope.data, envelope.blobs, fetch)
         except ValueError as error:
             return Foreign(f"not a valid {envelope.type}: {error}")
         try:
-            record = Record(envelope.rev, envelope.at, kind.model_validate(envelope.data))
+            data = kind.model_validate(envelope.data)
         except ValidationError as error:
             return _refusal(error, envelope.type)
+    record = Record(envelope.rev, envelope.at, data)
     return Entry(envelope.rev, envelope.first, envelope.last, envelope.prev, crc, record, lost)
 
 

@@ -88,7 +88,7 @@ class _Chain:
     def grow(self, follow: Follow) -> str | None:
         """Adds every unit that continues the chain; why one that does may not follow ends it, if one may not."""
         while unit := self._next_unit():
-            refused = follow([one.entry.record for one in unit if one.entry.record is not None])
+            refused = follow([one.entry.record for one in unit])
             if refused is not None:
                 return refused
             self.kept += unit

@@ -78,7 +78,7 @@ def scan(data: bytes, after: End = NOTHING, fetch: Fetch = no_blobs) -> Scan:
         unit.append(entry)
         offset = newline + 1
         if entry.rev == entry.last:
-            units.append(tuple(each.record for each in unit if each.record is not None))
+            units.append(tuple(each.record for each in unit))
             lost += chain.from_iterable(each.lost for each in unit)
             end = End(offset, entry.crc, entry.rev)
             unit = []

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from abey.errors import InvalidArguments, InvalidState, RecordFailed, SessionDamaged, UnknownSession
@@ -144,8 +145,9 @@ class Store:
     def save_config(self, config_hash: str, config: Json) -> None:
         """Keeps an agent config, unless it is there. Raises RecordFailed, ValueError for NaN and Infinity."""
         path = self._config(config_hash)
-        if path.exists():
-            return
+        with suppress(SessionDamaged):  # then it is kept anew
+            if self.load_config(config_hash) is not None:
+                return
         text = json.dumps(config, separators=(",", ":"), allow_nan=False)
         try:
             self._io.replace_file(path, text.encode("ascii") + b"\n")

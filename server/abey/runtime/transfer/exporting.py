@@ -34,6 +34,8 @@ def export(store: Store, session_id: str, agent: Agent | None, format: Format) -
         raise SessionDamaged(f"nothing of session {session_id} can be read: {reason}", sessionId=session_id)
     notes = [] if found.problem is None else [f"damaged at byte {found.problem.offset}: {found.problem.reason}"]
     notes += ["written only as far as the records can be followed"] if records[-1].rev < found.end.revision else []
+    skipped = sum(isinstance(record.data, j.Skipped) for record in records)
+    notes += [f"what a newer version recorded, and this one skips: {skipped}"] if skipped else []
     notes += [f"missing or damaged blobs: {len(found.lost)}"] if found.lost else []
     match format:
         case "jsonl":

@@ -11,8 +11,8 @@ from abey.errors import AbeyError, InvalidArguments, RecordFailed
 from abey.runtime.store.io import CREATE, FileIO
 from abey.shared.escaping import escape_line
 
-IMPORT_BYTES = 256 << 20
-"""A larger file is not imported."""
+IMPORT_BYTES = 384 << 20
+"""A larger file is not imported. A session of 256 MiB fits, though base64 makes four bytes of three."""
 
 _NO_FILE = (
     errno.ENOENT,
