@@ -55,7 +55,11 @@ def test_two_hundred_calls_with_big_schemas_still_fit_into_a_session(place: Plac
 def test_a_state_directory_that_was_emptied_holds_no_sessions(place: Place) -> None:
     with place.peer() as peer:
         shutil.rmtree(place.root / "state" / "sessions")
-        assert peer.request("agents/sessions") == {"items": [], "damaged": []}
+        assert peer.request("agents/sessions") == {
+            "items": [],
+            "damaged": [],
+            "usage": {"inputTokens": 0, "outputTokens": 0},
+        }
 
 
 def test_a_closed_or_full_stdout_is_no_traceback(machine: Place) -> None:
