@@ -208,3 +208,27 @@ def test_reopening_after_a_failure_goes_on_in_a_new_file(
     assert found.journal.path.stat().st_ino != before
     found.journal.append(units[1])
     assert files(directory) == {"journal.jsonl": chunks[0] + chunks[1]}
+
+
+def test_a_repair_leaves_no_descriptor_whether_it_succeeds_or_not(
+    directory: Path, units: Units, chunks: tuple[bytes, ...]
+) -> None:
+    class Counting(FaultyIO):
+        held = 0
+
+        def open(self, path: Path, flags: int) -> int:
+            descriptor = super().open(path, flags)
+            self.held += 1
+            return descriptor
+
+        def close(self, descriptor: int) -> None:
+            self.held -= 1
+            super().close(descriptor)
+
+    directory.mkdir()
+    torn = b"".join(chunks)[:-7]
+    for at in (None, *range(12)):
+        (directory / "journal.jsonl").write_bytes(torn)
+        io = Counting(None if at is None else Fault(at))
+        open_journal(io, directory, NOW)
+        assert io.held == 0, at

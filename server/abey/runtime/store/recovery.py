@@ -15,7 +15,7 @@ from abey.runtime.store.blobs import blobs_of
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
 from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, holds_nothing, scan
-from abey.runtime.store.snapshots import NONE, Found, find_snapshot
+from abey.runtime.store.snapshots import NONE, Found, find_snapshot, newest_beyond, snapshot_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,8 @@ def _open(io: FileIO, directory: Path, now: Timestamp, look: Callable[[bytes], F
 
 def _judged(io: FileIO, directory: Path, now: Timestamp, data: bytes, found: Scan) -> Opened | Damaged:
     match found.problem:
+        case None | TornTail() if (beyond := newest_beyond(io, directory, found.end.revision)) is not None:
+            return Damaged(directory.name, too_short(found.end.revision, beyond), found.end.size, _flat(found.units))
         case None if _kept(directory / JOURNAL, found.end.size):
             # a repair was cut short: what is unfinished may have run, and nothing says so yet
             return _repair(io, directory / JOURNAL, data, found, now)
@@ -90,6 +92,12 @@ def _judged(io: FileIO, directory: Path, now: Timestamp, data: bytes, found: Sca
             return Damaged(directory.name, f"written by a newer version: {reason}", offset, _flat(found.units))
         case _:
             assert_never(found.problem)
+
+
+def too_short(revision: int, beyond: int) -> str:
+    """What is wrong with a journal that ends at `revision`, where there is a snapshot of the revision `beyond`."""
+    knew = f"{snapshot_name(beyond)} knew {beyond} revisions, and the journal has {revision}"
+    return f"{knew}: put {JOURNAL} back from a copy"
 
 
 def reopen_journal(io: FileIO, directory: Path, now: Timestamp) -> Opened | Damaged:
@@ -153,6 +161,8 @@ def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp) ->
     except (OSError, RecordFailed) as error:
         reason = f"the last write is not whole, and could not be repaired: {_words(error)}"
         return Damaged(path.parent.name, reason, offset, _flat(found.units))
+    finally:
+        journal.park()  # who only looks at the session, or cannot follow it, never closes it
     return _opened(journal, (*found.units, unit), repaired)
 
 
