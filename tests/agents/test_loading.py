@@ -223,7 +223,7 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "warning",
         "no-prices",
         "maxCost",
-        "without `model.prices` a cost is known, and limited, only where the provider says it",
+        "without `model.prices`, or a price in prices.json, a cost is known, and limited, only where the provider says it",
     ),
     (
         agent(model={"provider": "openai", "name": "x", "parameters": {"temperature": 0, "messages": []}}),
@@ -321,7 +321,7 @@ def test_a_key_in_clear_is_a_warning_and_appears_nowhere() -> None:
         "warning",
         "key-in-clear",
         f'"{canary}"',
-        "a key in clear is not used; name where it is: {env}, {file} or {keyring}",
+        "a key in clear is not used; name where it is: {env}, {file}, {id} or {keyring}",
     )
     assert canary not in f"{loaded.raw}{loaded.config}{loaded.diagnostics()}"
 

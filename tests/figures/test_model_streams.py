@@ -75,7 +75,8 @@ def test_a_delta_costs_a_few_microseconds(protocol: str, figures: Figures) -> No
         taken.append((time.thread_time() - began) / count * 1e6)
         assert len(shown) == count
     figures.note(f"reading a delta, {protocol}, processor time", f"{min(taken):.1f} µs", f"{count} deltas")
-    assert min(taken) < MOST_MICROSECONDS
+    if figures.large:
+        assert min(taken) < MOST_MICROSECONDS
 
 
 async def test_a_delta_over_http_costs_little_more(figures: Figures) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 from abey.core.agent import Agent
 from abey.errors import InvalidAgent, UnknownAgent
-from abey.protocol.config import AgentConfig
+from abey.protocol.config import AgentConfig, HttpModel
 from abey.protocol.queries import AgentListing, AgentListResult
 from abey.runtime.agents import files
 from abey.runtime.agents.findings import Finding, quoted
 from abey.runtime.agents.loading import Loaded, load_text, load_value
+from abey.runtime.agents.prices import PriceList
 from abey.runtime.agents.resolve import env_names, resolve
 from abey.shared.escaping import escape_line
 
@@ -40,6 +41,7 @@ class Registry:
 
     def __init__(self, config_dir: Path) -> None:
         self._folder = config_dir / "agents"
+        self._prices = PriceList(config_dir / "prices.json")
         self._entries: dict[Path, _Entry] = {}
 
     def list(self, cwd: str | None = None) -> AgentListResult:
@@ -84,18 +86,26 @@ class Registry:
         entry = self._entry(Path(os.path.abspath(path)))
         if entry.agent is None:
             raise _invalid(escape_line(str(entry.path)), entry.current, path=str(entry.path))
-        return entry.agent
+        return self._priced(entry.agent, entry.config)
 
     def inline(self, config: Mapping[str, Any], cwd: str | None) -> Agent:
         """The agent of a JSON value; its relative paths are relative to `cwd`. Raises InvalidAgent."""
         loaded = load_value(config, Path(cwd) if cwd else None)
         if loaded.config is None:
             raise _invalid("the inline config", loaded)
-        return resolve(loaded.config, loaded.raw)
+        return self._priced(resolve(loaded.config, loaded.raw), loaded.config)
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:
         """The agent that `Agent.config` was of, with the same hashes. Raises InvalidAgent."""
         return self.inline(config, None)
+
+    def _priced(self, agent: Agent, config: AgentConfig | None) -> Agent:
+        """With the prices of the list, where its file has none."""
+        model = config.model if config else None
+        if agent.prices is not None or not isinstance(model, HttpModel):
+            return agent
+        prices = self._prices.of(model)
+        return agent if prices is None else replace(agent, prices=prices)
 
     def _user_entries(self) -> tuple[_Entry, ...]:
         """Every file there is now; one that vanishes while we look is none."""
