@@ -57,5 +57,3 @@ def test_a_list_that_is_none_is_told_of_once_and_knows_no_price(
     assert [registry.by_file(path).prices for _ in range(3)] == [None] * 3
     told = [record.message.partition(":")[0] for record in caplog.records]
     assert told == [f"{tmp_path / 'prices.json'} is not used"]
-        f"{tmp_path / 'prices.json'} is not used"
-    ]
