@@ -223,7 +223,7 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "warning",
         "no-prices",
         "maxCost",
-        "without a price, here or in prices.json, a cost is known, and limited, only where the provider says it",
+        "without a price, here or in prices.json, a cost is known, and limited, only if the provider says it",
     ),
     (
         agent(model={"provider": "openai", "name": "x", "parameters": {"temperature": 0, "messages": []}}),

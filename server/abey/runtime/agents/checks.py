@@ -175,7 +175,7 @@ def _limit_facts(config: AgentConfig) -> Iterator[Fact]:
         message = f"`keepTokens` must be less than `atTokens`, {plan.at_tokens}: else nothing is left to sum up"
         yield Fact("/compaction/keepTokens", "error", "compaction", message)
     if config.limits.max_cost is not None and config.model.prices is None:
-        message = "without a price, here or in prices.json, a cost is known, and limited, only where the provider says it"
+        message = "without a price, here or in prices.json, a cost is known, and limited, only if the provider says it"
         yield Fact("/limits/maxCost", "warning", "no-prices", message, on_key=True)
 
 
