@@ -1,5 +1,6 @@
 """What reading the stream of a model costs: a delta in the pure half, and one over HTTP."""
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -91,3 +92,27 @@ async def test_a_delta_over_http_costs_little_more(figures: Figures) -> None:
             taken.append((time.thread_time() - began) / count * 1e6)
             assert len(shown) == count
     figures.note("the same over HTTP, chat", f"{min(taken):.1f} µs", f"{count} deltas")
+
+
+async def test_what_else_the_loop_does_waits_little_for_a_stream(figures: Figures) -> None:
+    count = figures.size(2_000, 40_000)
+    waits: list[float] = []
+    with replaying_beside(Canned(pieces_of("chat", count), rate=2_000)) as server:
+        model = HttpModel(provider="openai", name="m", base_url=server.url)
+        shown: list[Any] = []
+        began = time.monotonic()
+        asked = asyncio.create_task(Asking(model, lambda: None, Network({}), SystemClock()).ask(REQUEST, shown.append))
+        while not asked.done():
+            at = time.monotonic()
+            await asyncio.sleep(0)
+            waits.append(time.monotonic() - at)
+        await asked
+    rate = count / (time.monotonic() - began)
+    waits.sort()
+    usual, most = waits[len(waits) * 99 // 100], waits[-1]
+    assert len(shown) == count
+    figures.note(
+        "a turn of the loop beside a stream, 99 of 100, longest",
+        f"{usual * 1000:.1f} ms, {most * 1000:.1f} ms",
+        f"{rate:.0f} deltas/s",
+    )

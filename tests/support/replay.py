@@ -14,13 +14,14 @@ REASONS = {200: "OK"}
 @dataclass(frozen=True)
 class Canned:
     """One answer: the body in the pieces in which it is sent. `cut`: the connection ends before the body does;
-    `hold`: after the pieces nothing comes any more."""
+    `hold`: after the pieces nothing comes any more; `rate`: so many pieces a second."""
 
     pieces: Sequence[bytes]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: bool = False
     hold: bool = False
+    rate: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,11 @@ async def _answer(replay: Replay, canned: Canned, reader: asyncio.StreamReader, 
     lines = [f"HTTP/1.1 {canned.status} {REASONS.get(canned.status, 'Status')}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
-    for piece in canned.pieces:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for number, piece in enumerate(canned.pieces):
+        if canned.rate is not None:
+            await asyncio.sleep(began + number / canned.rate - loop.time())
         if piece:
             writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             await writer.drain()
