@@ -1,6 +1,7 @@
 """Arguments that several commands take."""
 
 import argparse
+import re
 
 from abey_cli.parsing import Argument, arg, piece
 
@@ -18,12 +19,27 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _new_id(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-z][0-9a-z_-]{0,63}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no id: 1 to 64 of 0-9 a-z _ -, the first no sign")
+    return text
+
+
+def _title(text: str) -> str:
+    if len(text) > TITLE_LENGTH:
+        raise argparse.ArgumentTypeError(f"it has {len(text)} characters, and a title at most {TITLE_LENGTH}")
+    return text
+
+
 def _revision(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"{text!r} is no revision")
     return int(text)
 
 
+TITLE_LENGTH = 1000
+TITLE = arg("title", metavar="TITLE", type=_title)
+NEW_ID = arg("--id", metavar="ID", type=_new_id, help="an id of your own")
 AGENT = (
     arg("--agent", metavar="SLUG", help="an agent by its slug"),
     arg("--agent-file", metavar="FILE", help="an agent by its file; naming it trusts it for this session"),
@@ -57,4 +73,5 @@ LIST = (
     ),
     arg("--archived", action="store_true", help="also those that are put away"),
     arg("--limit", type=_positive, metavar="N", help="at most N sessions, the newest"),
+    arg("--trash", action="store_true", help="those that were deleted and can be restored, instead"),
 )

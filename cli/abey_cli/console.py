@@ -71,6 +71,16 @@ class Console:
         line = self.stdin.readline()
         return line.strip() if line else None
 
+    def confirm(self, question: str) -> bool:
+        """Whether the person wrote the whole word yes; asks again where the answer is neither that nor a no."""
+        while True:
+            answer = self.ask(f"{question} [yes/no]")
+            if answer is None or answer.lower() in ("", "n", "no"):
+                return False
+            if answer.lower() == "yes":
+                return True
+            self.err(f"{answer!r} is neither; write yes, the whole word, or no")
+
     def id(self, session_id: str) -> str:
         return self._shortened(session_id, ID_SHOWN)
 

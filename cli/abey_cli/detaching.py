@@ -25,6 +25,29 @@ def detachable(context: Context, session_id: str) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def asking(context: Context, session_id: str) -> Iterator[None]:
+    """At a Ctrl-C while a person is asked, says how to be asked again; KeyboardInterrupt goes on from here."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        context.console.err(f"\nabey: `abey run --session {session_id}` asks again about what still waits")
+        raise
+
+
+@contextmanager
+def resumable(context: Context, session_id: str) -> Iterator[None]:
+    """Where the daemon goes while it drives, what it had recorded is there: says how to go on."""
+    _ = context.client  # one that cannot be reached has driven nothing
+    try:
+        yield
+    except Failure as failure:
+        if failure.kind not in ("daemon/unreachable", "daemon/gone"):
+            raise
+        way_on = f"`abey session resume {session_id}` goes on"
+        raise Failure(f"{failure.message}; {way_on}", failure.code, failure.data) from failure
+
+
 def _say_how_to_come_back(context: Context, session_id: str) -> None:
     back = "resume" if context.transport == "stdio" else "wait"
     context.console.progress("")

@@ -52,5 +52,9 @@ def refused_input(message: str) -> Failure:
     return Failure(message, data={"kind": "input"})
 
 
+def unknown_token(message: str) -> Failure:
+    return Failure(message, CODES["token/unknown"], {"kind": "token/unknown", "retryable": False})
+
+
 def unknown_session(message: str) -> Failure:
     return Failure(message, CODES["session/unknown"], {"kind": "session/unknown", "retryable": False})

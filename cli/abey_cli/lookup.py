@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from abey_cli.context import Context
-from abey_cli.failures import Failure, unknown_session, usage
+from abey_cli.failures import Failure, unknown_session, unknown_token, usage
 
 PAGE = 1000
 """The longest page that the daemon gives."""
@@ -28,10 +28,15 @@ def session_id(context: Context, given: str) -> str:
 
 
 def token(context: Context, given: str) -> str:
-    """The token that `given` (a token, a unique prefix) means; what matches none is returned as it is."""
-    prefix = _plain(given)
-    if _TOKEN.match(prefix) or len(prefix) < TOKEN_PREFIX:
+    """The token that `given` (a token, a unique prefix) means; what matches none is returned as it is.
+
+    Raises Failure `usage` for a prefix that is too short, or of several.
+    """
+    prefix = _plain(given).lower()
+    if _TOKEN.match(prefix):
         return prefix
+    if len(prefix) < TOKEN_PREFIX:
+        raise unknown_token(f"{given!r} is too short for a token: at least {TOKEN_PREFIX} characters of it")
     return _unique(prefix, [call["token"] for call in pending(context)], "pending calls")
 
 

@@ -14,15 +14,17 @@ from abey_cli.client import Client
 from abey_cli.console import Console
 from abey_cli.context import Context, Which
 from abey_cli.failures import Failure, unreachable, usage
-from abey_cli.parsing import Line, overview, parse, wants_json, wants_version
+from abey_cli.parsing import (
+    Line,
+    command_words,
+    overview,
+    parse,
+    wants_json,
+    wants_version,
+    without_help_word,
+)
 from abey_cli.table import COMMANDS
-
-NEXT = {
-    "session/unknown": "; `abey session list` has those there are",
-    "token/unknown": "; `abey session pending` has those that wait",
-    "agent/invalid": "; `abey agents check FILE` says all that is wrong with it",
-}
-"""What to do about an error, where a command helps."""
+from abey_cli.wording import in_words
 
 HANDSHAKE_SECONDS = 30
 TRIES = 3
@@ -31,20 +33,15 @@ TRIES = 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code (command-line.md, Exit codes) of one command line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = without_help_word(sys.argv[1:] if argv is None else argv)
     console = Console(sys.stdin, sys.stdout or _nowhere(), sys.stderr or _nowhere(), os.environ)
     console.json = wants_json(arguments)
     try:
         return _run(arguments, console)
     except Failure as failure:
-        return _report(failure, console)
+        return _report(failure, console, command_words(arguments))
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-
-
-def _next(failure: Failure) -> str:
-    """What to do about an error of this kind; where the error names what there is, that is enough."""
-    return "" if "trashed" in failure.data else NEXT.get(failure.kind or "", "")
 
 
 def _nowhere() -> TextIO:
@@ -125,10 +122,9 @@ def _progress(console: Console) -> Callable[[bool], None]:
     return lambda slow: console.progress("waiting for the daemon …" if slow else "")
 
 
-def _report(failure: Failure, console: Console) -> int:
+def _report(failure: Failure, console: Console, words: str) -> int:
     if console.json:
         console.value({"error": failure.wire})
-    kind = f" ({failure.kind})" if failure.kind and failure.code else ""
-    if not console.json:
-        console.err(f"abey: {failure.message}{kind}{_next(failure)}")
+    else:
+        console.err(f"abey: {in_words(failure, words)}")
     return failure.exit_code

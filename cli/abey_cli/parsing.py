@@ -52,9 +52,23 @@ def parse(argv: Sequence[str], commands: Sequence[Command]) -> Line:
     parser = _parser_of(command)
     options, unknown = parser.parse_known_intermixed_args([*before, *rest])
     if unknown:
-        what = "option" if unknown[0].startswith("-") else "argument"
-        raise usage(f"{command.words}: unknown {what} {unknown[0]!r}; see `{parser.prog} --help`")
+        raise usage(f"{command.words}: {_unknown(unknown[0], command)}; see `{parser.prog} --help`")
+    for one in (*command.arguments, *GLOBAL):
+        if _is_empty(one, options):
+            raise usage(f"{command.words}: {_name(one)} is empty; see `{parser.prog} --help`")
     return Line(command, options)
+
+
+def without_help_word(argv: Sequence[str]) -> list[str]:
+    """`abey help WORDS` is `abey WORDS --help`; every other line is as it was."""
+    before, rest = _split_globals(argv)
+    return [*before, *rest[1:], "--help"] if rest[:1] == ["help"] else list(argv)
+
+
+def command_words(argv: Sequence[str]) -> str:
+    """The words that select a command, as they were given."""
+    words = [word for word in _split_globals(argv)[1][:2] if not word.startswith("-")]
+    return " ".join(words)
 
 
 def overview(argv: Sequence[str], commands: Sequence[Command]) -> str | None:
@@ -142,6 +156,33 @@ def _no_such_command(first: str, second: str, commands: Sequence[Command]) -> Fa
     if not second or second.startswith("-"):
         return usage(f"{first}: say which: {', '.join(inside)}")
     return usage(f"unknown command {f'{first} {second}'!r}; abey {first} has: {', '.join(inside)}")
+
+
+_BLANKS = frozenset({"query", "text", "title", "reason"})
+"""Positional arguments that are often several words."""
+_NEVER_EMPTY = frozenset({"FILE", "DIR", "ID", "SLUG"})
+
+
+def _unknown(given: str, command: Command) -> str:
+    if given.startswith("-"):
+        return f"unknown option {given!r}"
+    quote = any(argument.names[0] in _BLANKS for argument in command.arguments)
+    return f"unknown argument {given!r}{' (words that belong together go in quotes)' if quote else ''}"
+
+
+def _is_empty(argument: Argument, options: argparse.Namespace) -> bool:
+    """Whether what must be a name was given as an empty text."""
+    names, settings = argument
+    required = not names[0].startswith("-") and "nargs" not in settings
+    if not required and not _NEVER_EMPTY.intersection(settings.get("metavar", "").split("|")):
+        return False
+    value = getattr(options, names[-1].lstrip("-").replace("-", "_"), None)
+    return value == "" or (isinstance(value, list) and "" in value)
+
+
+def _name(argument: Argument) -> str:
+    name = argument.names[-1]
+    return name if name.startswith("-") else str(argument.settings.get("metavar", name))
 
 
 def _check_text(argument: str) -> None:

@@ -16,10 +16,14 @@ END_SECONDS = 15.0
 
 def open_private(env: Mapping[str, str]) -> Channel:
     """A daemon of our own, in a process session of its own: a Ctrl-C is for us. Raises `daemon/unreachable`."""
+    try:
+        command = starting.command(env)
+    except starting.DidNotStart as error:
+        raise unreachable(str(error)) from error
     said = tempfile.TemporaryFile()  # noqa: SIM115 - the channel closes it
     try:
         process = subprocess.Popen(
-            [*starting.command(env), "--stdio", "--standalone"],
+            [*command, "--stdio", "--standalone"],
             cwd="/",
             env=dict(env),
             stdin=subprocess.PIPE,
@@ -30,7 +34,7 @@ def open_private(env: Mapping[str, str]) -> Channel:
         )
     except OSError as error:
         said.close()
-        raise unreachable(f"the private daemon cannot be started: {error}") from error
+        raise unreachable(starting.not_started(env, error)) from error
     return PrivateChannel(process, said)
 
 

@@ -767,6 +767,23 @@ class TranscriptResult(TypedDict):
     hasMore: bool
 
 
+class TrashParams(TypedDict):
+    cursor: NotRequired[str]
+    limit: NotRequired[int]
+
+
+class TrashResult(TypedDict):
+    items: list[Trashed]
+    nextCursor: NotRequired[str]
+
+
+class Trashed(TypedDict):
+    """A session in the trash."""
+
+    sessionId: str
+    deletedAt: str
+
+
 class Truncate(TypedDict):
     tag: Literal["truncate"]
     maxBytes: int

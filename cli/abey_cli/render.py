@@ -78,9 +78,9 @@ def session_line(session: Session, shorten: Shorten) -> str:
     """A session in the list of all."""
     waiting = sum(call["kind"] != "running" for call in session["pending"])
     doing = session["activity"] if session["activity"] != "idle" else session["state"]
-    counted = f"{doing}, {waiting} waiting" if waiting else doing
+    told = [doing, *([f"{waiting} waiting"] if waiting else []), *_set_aside(session)]
     named = [session["agent"], cut(session["title"], TITLE_SHOWN), session["cwd"]]
-    return "  ".join([shorten(session["sessionId"]), counted, *map(escape_line, named)])
+    return "  ".join([shorten(session["sessionId"]), ", ".join(told), *map(escape_line, named)])
 
 
 def session_lines(session: Session) -> list[str]:
@@ -91,11 +91,16 @@ def session_lines(session: Session) -> list[str]:
         f"agent: {escape_line(session['agent'])}{' (stale)' if session['configState'] == 'stale' else ''}",
         f"cwd: {escape_line(session['cwd'])}",
         f"revision: {session['revision']}",
-        f"activity: {escape_line(session['activity'])}",
+        f"activity: {escape_line(', '.join([session['activity'], *_set_aside(session)]))}",
         f"updated: {escape_line(session['updatedAt'])}",
         f"usage: {usage_text(session['usage'])}",
         *([damage_line(session["damaged"])] if session.get("damaged") else []),
     ]
+
+
+def _set_aside(session: Session) -> list[str]:
+    """Why nobody goes on with it by itself, or it is in no list."""
+    return [*(["paused"] if session.get("paused") else []), *(["archived"] if session.get("archived") else [])]
 
 
 def usage_text(usage: Usage) -> str:
@@ -168,7 +173,8 @@ def _reason(call: Pending) -> str:
         case "question" if question:
             return question["prompt"]
         case "uncertain":
-            return f"may have run, started {call.get('startedAt', 'before the crash')}"
+            started = call.get("startedAt")
+            return f"may have run, started {started}" if started else "may have run, and nobody can tell whether it did"
         case "running":
             return "running"
         case "external":

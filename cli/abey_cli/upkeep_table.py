@@ -1,6 +1,6 @@
 """The commands that look after sessions: their names, the trash, and the repair of their journals."""
 
-from abey_cli.arguments import EFFECT, SESSION, TIMEOUT
+from abey_cli.arguments import EFFECT, SESSION, TIMEOUT, TITLE
 from abey_cli.parsing import Command, arg
 
 UPKEEP = (
@@ -8,7 +8,7 @@ UPKEEP = (
         "session rename",
         "upkeep:rename",
         "Give a session another title.",
-        (SESSION, arg("title", metavar="TITLE"), *EFFECT),
+        (SESSION, TITLE, *EFFECT),
     ),
     Command("session archive", "upkeep:archive", "Put a session away.", (SESSION, *EFFECT)),
     Command("session unarchive", "upkeep:unarchive", "Take a session out again.", (SESSION, *EFFECT)),
@@ -27,7 +27,7 @@ UPKEEP = (
         "session restore",
         "upkeep:restore",
         "Bring a session back from the trash.",
-        (arg("session", metavar="ID", help="its whole id"), TIMEOUT),
+        (arg("session", metavar="ID", help="its id, or a beginning that only one in the trash has"), TIMEOUT),
     ),
     Command(
         "session reopen",

@@ -64,7 +64,7 @@ def test_where_no_daemon_can_be_started_the_files_tell_and_that_is_said(abey, mo
     ran = abey("doctor", "--transport", "auto")
     lines = ran.out.splitlines()
     assert (ran.code, ran.err, lines[2:]) == (0, "", ["error    settings: bad", "           set it"])
-    assert lines[0].startswith("error    daemon: no daemon: the daemon ended with status 1: it is broken")
+    assert lines[0].startswith("error    daemon: the daemon ended with status 1: it is broken")
     [first, second] = json.loads(abey("doctor", "--transport", "auto", "--json").out)["findings"]
     assert (first["check"], first["severity"], second) == ("daemon", "error", ALONE["findings"][0])
 

@@ -70,7 +70,7 @@ def test_at_in_a_folder_without_sessions_is_exit_4(abey, daemon: CannedDaemon, w
     assert abey("session", "show", "@") == (4, "", said)
 
 
-@pytest.mark.parametrize("given", [TOKEN, TOKEN[:8], f"{TOKEN[:12]}…"])
+@pytest.mark.parametrize("given", [TOKEN, TOKEN[:8], f"{TOKEN[:12]}…", TOKEN.upper(), TOKEN[:8].upper()])
 def test_a_token_may_be_a_prefix_of_8_characters(abey, daemon: CannedDaemon, given: str) -> None:
     daemon.on["agents/pending"] = {"items": [pending(), pending(token="7" * 32)]}
     daemon.on["agents/complete"] = completion("deny")
@@ -78,15 +78,21 @@ def test_a_token_may_be_a_prefix_of_8_characters(abey, daemon: CannedDaemon, giv
     assert daemon.params("agents/complete")[0]["token"] == TOKEN
 
 
-def test_a_short_or_unknown_token_is_the_daemons_to_refuse(abey, daemon: CannedDaemon) -> None:
+def test_an_unknown_token_is_the_daemons_to_refuse(abey, daemon: CannedDaemon) -> None:
     def unknown(params: dict[str, object]) -> object:
         raise Refusal(-31005, f"no call has the token {params['token']}", kind="token/unknown")
 
     daemon.on["agents/pending"] = {"items": [pending()]}
     daemon.on["agents/complete"] = unknown
-    assert abey("session", "deny", TOKEN[:7]).code == 4
     assert abey("session", "deny", "nosuchtoken").code == 4
-    assert [params["token"] for params in daemon.params("agents/complete")] == [TOKEN[:7], "nosuchtoken"]
+    assert [params["token"] for params in daemon.params("agents/complete")] == ["nosuchtoken"]
+
+
+def test_a_short_token_is_unknown_and_says_how_long_it_must_be(abey, daemon: CannedDaemon) -> None:
+    told = f"abey: {TOKEN[:7]!r} is too short for a token: at least 8 characters of it (token/unknown); "
+    hint = "`abey session pending` has those that wait\n"
+    assert abey("session", "deny", TOKEN[:7]) == (4, "", told + hint)
+    assert daemon.asked == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.canned_daemon import SESSION_ID, CannedDaemon, answered, ended, pending, session
 
+from abey_cli.detaching import asking
+
 ABEY = [sys.executable, "-c", "import sys; from abey_cli.main import main; sys.exit(main())"]
 CANNED_STDIO = Path(__file__).parents[1] / "support" / "canned_stdio.py"
 LOADED = """
@@ -102,6 +104,20 @@ def test_ctrl_c_detaches_and_says_how_to_come_back(daemon: CannedDaemon, running
     assert err == (
         f"abey: detached; come back with `abey session wait {SESSION_ID}`\nCtrl-C again now cancels the turn\n"
     )
+
+
+def test_ctrl_c_while_a_person_is_asked_says_how_to_be_asked_again(work: Path) -> None:
+    class Nobody:
+        def err(self, text: str) -> None:
+            said.append(text)
+
+    class Asked:
+        console = Nobody()
+
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt), asking(Asked(), SESSION_ID):  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+    assert said == [f"\nabey: `abey run --session {SESSION_ID}` asks again about what still waits"]
 
 
 def test_a_second_ctrl_c_cancels_the_turn(daemon: CannedDaemon, running: Running) -> None:

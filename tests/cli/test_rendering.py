@@ -98,6 +98,13 @@ def test_the_last_batch_is_that_of_the_last_answer_alone() -> None:
     assert last_batch([input_item(), old, a, b, note]) == [a["call"], b["call"]]
 
 
+def test_of_a_call_that_nobody_knows_to_have_started_no_start_is_claimed() -> None:
+    call = pending(kind="uncertain")
+    assert pending_lines(call, whole, whole)[0] == (
+        f"token: {TOKEN} (bash_command) may have run, and nobody can tell whether it did"
+    )
+
+
 def test_there_is_no_batch_after_an_input() -> None:
     assert last_batch([tool_item("old", "completed", 3), input_item()]) == []
 
@@ -135,8 +142,13 @@ def test_a_call_in_the_list_says_where_it_belongs_and_how_much_is_cut() -> None:
 
 
 def test_a_session_in_the_list_says_what_it_does_and_needs() -> None:
-    lines = [session_line(one, whole)[28:] for one in (waiting(), session(activity="model", title="a\nb"))]
-    assert lines == ["partialUserTurn, 1 waiting  a  Research  /w", r"model  a  a\nb  /w"]
+    aside = session(paused={"at": AT}, archived=True)
+    lines = [session_line(one, whole)[28:] for one in (waiting(), session(activity="model", title="a\nb"), aside)]
+    assert lines == [
+        "partialUserTurn, 1 waiting  a  Research  /w",
+        r"model  a  a\nb  /w",
+        "userTurn, paused, archived  a  Research  /w",
+    ]
 
 
 def test_a_session_is_introduced() -> None:
@@ -150,6 +162,11 @@ def test_a_session_is_introduced() -> None:
         f"updated: {AT}",
         "usage: 0 tokens in, 0 out, cost unknown",
     ]
+
+
+def test_a_session_that_was_put_away_says_so() -> None:
+    aside = session_lines(session(paused={"at": AT}, archived=True))
+    assert [line for line in aside if line.startswith("activity")] == ["activity: idle, paused, archived"]
 
 
 def test_a_diagnostic_counts_from_one() -> None:

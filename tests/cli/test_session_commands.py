@@ -20,7 +20,7 @@ from support.canned_daemon import (
     waiting,
 )
 
-from abey_cli.main import NEXT
+from abey_cli.wording import NEXT
 
 LISTING = {"slug": "a", "path": "/a.json", "description": "", "state": "ok", "envNames": [], "diagnostics": []}
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from support.canned_daemon import SESSION_ID, CannedDaemon, Refusal, session
+from support.canned_daemon import AT, SESSION_ID, CannedDaemon, Refusal, session
 
 LINE = f"{SESSION_ID}  userTurn  a  Research  /w\n"
 
@@ -57,6 +57,19 @@ def test_restore_passes_the_id_on_as_it_is(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/restore"] = session()
     assert abey("session", "restore", SESSION_ID[:5]) == (0, LINE, "")
     assert daemon.asked == [("agents/restore", {"sessionId": SESSION_ID[:5]})]
+
+
+def test_the_trash_is_listed_in_pages(abey, daemon: CannedDaemon) -> None:
+    gone = [{"sessionId": one, "deletedAt": AT} for one in ("rome", "paris")]
+    pages = {None: {"items": gone[:1], "nextCursor": "1"}, "1": {"items": gone[1:]}}
+    daemon.on["agents/trash"] = lambda params: pages[params.get("cursor")]
+    assert abey("session", "list", "--trash") == (0, f"rome  deleted {AT}\nparis  deleted {AT}\n", "")
+    assert abey("session", "list", "--trash", "-q").out == "rome\nparis\n"
+    assert json.loads(abey("session", "list", "--trash", "--json", "--limit", "1").out) == {"items": gone[:1]}
+    told = "abey: --trash lists all that were deleted, not with --archived\n"
+    assert abey("session", "list", "--trash", "--archived") == (2, "", told)
+    daemon.on["agents/trash"] = {"items": []}
+    assert abey("session", "list", "--trash") == (0, "", "the trash is empty\n")
 
 
 def test_reopen_prints_the_state_and_says_where_nothing_was_wrong(abey, daemon: CannedDaemon) -> None:

@@ -52,8 +52,8 @@ def test_cost_is_summed_over_the_calls_of_a_session() -> None:
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        ({"max_tokens": 100}, "the session has used 100 tokens, and limits.maxTokens is 100"),
-        ({"max_cost": 0.001}, "the session has cost 0.001, and limits.maxCost is 0.001"),
+        ({"max_tokens": 100}, "the session has used 100 tokens, and limits.maxTokens is 100: raise it to go on"),
+        ({"max_cost": 0.001}, "the session has cost 0.001, and limits.maxCost is 0.001: raise it to go on"),
     ],
 )
 def test_no_model_is_called_once_a_limit_is_reached(limits: dict[str, float], told: str) -> None:

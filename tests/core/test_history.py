@@ -69,7 +69,7 @@ TOLD: dict[str, tuple[Call, object, bool]] = {
     ),
     "uncertain": (
         replace(CALL, state="uncertain", in_doubt=True),
-        "interrupted before it had a result; it had started and may have run",
+        "interrupted before it had a result; it may have run",
         True,
     ),
 }

@@ -215,7 +215,8 @@ def test_a_repair_is_told_as_a_note() -> None:
     assert [event for revision, event in events(world) if revision == len(world.records)] == [
         {
             "type": "note",
-            "text": "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it",
+            "text": "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it;"
+            " the session has lost what they told, and calls told there may have run",
         }
     ]
 

@@ -197,7 +197,7 @@ def test_a_turn_out_of_steps_ends_with_its_limit() -> None:
     assert world.session.turn.end == "limit"
     assert world.session.last_error.wire() == {
         "kind": "budget/exhausted",
-        "message": "the turn has taken 2 steps, and limits.maxSteps is 2",
+        "message": "the turn has taken 2 steps, and limits.maxSteps is 2: another input begins a new turn",
         "at": world.context().now,
     }
 

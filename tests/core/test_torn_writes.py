@@ -15,6 +15,10 @@ from abey.core.views import items
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
 
+TORN = (
+    "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it;"
+    " the session has lost what they told, and calls told there may have run"
+)
 NAMES = ("run", "ask", "bg", "no", "safe")
 
 
@@ -24,7 +28,7 @@ def test_a_torn_write_makes_every_unfinished_call_uncertain_and_leaves_a_note() 
     repaired(world)
     assert states(world) == {"c1": "completed", "c2": "uncertain", "c3": "uncertain", "c4": "denied", "c5": "uncertain"}
     assert world.session.turn.entries[-1] == NoteEntry(
-        "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it",
+        TORN,
         world.session.revision,
         world.context().now,
     )
@@ -57,13 +61,12 @@ def test_what_is_told_of_a_call_in_doubt_says_that_it_may_have_run(ending: str) 
     else:
         world.send(e.Cancel(None, None, CLIENT))
     told = result_of(find(world, "c1")).content
-    assert told == "cancelled by user; it had started and may have run"
+    assert told == "cancelled by user; it may have run"
 
 
 def note(world: World) -> NoteEntry:
     """What people are told of the repair that was recorded last."""
-    text = "7 bytes of a torn or damaged write were cut off the journal at byte 100 and kept beside it"
-    return NoteEntry(text, world.session.revision, world.context().now)
+    return NoteEntry(TORN, world.session.revision, world.context().now)
 
 
 def test_a_torn_write_after_the_end_of_a_turn_is_told_in_that_turn() -> None:

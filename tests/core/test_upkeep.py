@@ -64,5 +64,6 @@ def test_an_imported_session_without_open_calls_is_as_its_records_say() -> None:
     world = World()
     world.start(None)
     imported = j.Record(2, "T", j.Imported(format="agents-exe", source="a.json", original="{}"))
-    assert apply(world.session, imported) == replace(world.session, revision=2, updated_at="T")
+    expected = replace(world.session, revision=2, created_at="T", updated_at="T")
+    assert apply(world.session, imported) == expected
     assert states(world) == {}

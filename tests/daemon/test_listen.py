@@ -15,7 +15,7 @@ from abey.daemon.binding import bind, identity, write_address
 from abey.daemon.listen import Listener
 from abey.protocol.handshake import Limits
 from abey.rpc.connection import LIMITS
-from abey.shared.owner import NotOurs, peer_uid, private_folder
+from abey.shared.owner import NotOurs, peer_uid, private_folder, state_folder
 from abey.shared.places import address_path, read_address
 
 
@@ -74,6 +74,29 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     folder = somebody_elses(tmp_path / "theirs")
     with pytest.raises(NotOurs, match="belongs to user"):
         private_folder(folder)
+
+
+@pytest.mark.parametrize("names", [[], ["lost+found"], ["logs", "configs"], ["sessions", "daemon.lock"], ["agents"]])
+def test_a_folder_that_is_empty_or_ours_is_made_private(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).mkdir()
+    tmp_path.chmod(0o755)
+    assert (state_folder(tmp_path), tmp_path.stat().st_mode & 0o777) == (tmp_path, 0o700)
+
+
+@pytest.mark.parametrize("names", [["essay"], ["agents", "essay"], ["sessions", "src"]])
+def test_a_folder_of_other_things_keeps_its_mode_and_must_be_nobody_elses_to_write(
+    tmp_path: Path, names: list[str]
+) -> None:
+    for name in names:
+        (tmp_path / name).mkdir()
+    tmp_path.chmod(0o755)
+    assert (state_folder(tmp_path), tmp_path.stat().st_mode & 0o777) == (tmp_path, 0o755)
+    tmp_path.chmod(0o777)
+    told = f"holds other things, such as {names[-1]}, and others may write there; name another place"
+    with pytest.raises(NotOurs, match=told):
+        state_folder(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o777
 
 
 def test_the_peer_of_a_socket_is_known() -> None:

@@ -1,5 +1,6 @@
 """What the doctor says of sessions and of agent files; not one byte of either changes."""
 
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -10,12 +11,18 @@ from support.fake_host import FakeHost
 from support.shell import Shell, answer
 
 from abey.core import events as e
+from abey.protocol import journal as j
+from abey.protocol.journal import BlobRef, Record
 from abey.runtime.doctor import agent_files, sessions
 from abey.runtime.doctor.findings import Finding, error, info, ok, warning
 from abey.runtime.doctor.subject import Running, Subject
+from abey.runtime.peeking import peek
 from abey.runtime.store.faults import FaultyIO
-from abey.runtime.store.io import READ_LIMIT
+from abey.runtime.store.io import READ_LIMIT, FileIO
+from abey.runtime.store.recovery import Opened
+from abey.runtime.store.store import Store
 
+SEE = "see the findings that name them"
 DONE = answer(text="done")
 
 
@@ -67,7 +74,7 @@ async def test_each_session_with_something_wrong_is_named_and_none_is_changed(su
     first = whole.index(b"\n") + 1
     advice = "`abey repair {}` shows what can be mended"
     assert look(subject) == [
-        ok("sessions", "5 sessions examined, 4 with something wrong"),
+        warning("sessions", "5 sessions examined, 4 with something wrong", SEE),
         warning(
             "sessions",
             "session torn: the last write is not whole; it is cut off, and kept, when the session is opened",
@@ -90,12 +97,13 @@ async def test_what_is_no_session_hides_no_other_one(subject: Subject) -> None:
     await made(subject.state_dir, "empty")
     folder = subject.state_dir / "sessions"
     (folder / "file").write_bytes(b"hello")
+    (folder / "Not An Id").mkdir()
     (folder / "link").symlink_to("/nowhere")
     journal(subject, "empty").write_bytes(b"")
     assert [(one.severity, one.session_id, one.message) for one in look(subject)] == [
-        ("ok", None, "3 sessions examined, 3 with something wrong"),
+        ("warning", None, "2 sessions examined, 2 with something wrong"),
+        ("warning", None, f"no sessions, in {folder}: Not An Id, file"),
         ("error", "link", "session link is damaged: there is no journal"),
-        ("error", "file", "session file is damaged: the journal cannot be read: Not a directory"),
         ("error", "empty", "session empty is damaged at byte 0: the journal is empty"),
     ]
 
@@ -114,7 +122,7 @@ async def test_of_a_session_in_memory_the_daemon_knows_more_than_its_files(subje
         disagreements={"well": ("snapshot-3.json is ignored: it is of session x",)},
     )
     assert look(replace(subject, running=running)) == [
-        ok("sessions", "2 sessions examined, 2 with something wrong"),
+        warning("sessions", "2 sessions examined, 2 with something wrong", SEE),
         warning(
             "snapshots",
             "session well: snapshot-3.json is ignored: it is of session x; its journal counts",
@@ -145,10 +153,31 @@ async def test_contents_that_are_missing_are_told(subject: Subject) -> None:
     await shell.scheduler.close()
     blobs = list((live.journal.path.parent / "blobs").iterdir())
     blobs[0].unlink()
-    what = f"session s1 has lost contents, which are shown as missing: [missing: blob {blobs[0].name}, 40000 bytes]"
+    what = f"session s1 has lost contents, which are shown so: [missing: blob {blobs[0].name}, 40000 bytes]"
     assert look(subject)[1:] == [
-        warning("blobs", what, "put back what is missing in blobs/ of session s1 from a copy", "s1")
+        warning("blobs", what, "put back what is lost in blobs/ of session s1 from a copy", "s1")
     ]
+
+
+async def test_a_whole_output_that_is_missing_or_has_other_bytes_is_told(subject: Subject) -> None:
+    await made(subject.state_dir, "s1")
+    good, bad, gone = (BlobRef(sha256=hashlib.sha256(one).hexdigest(), bytes=3) for one in (b"all", b"bad", b"one"))
+    store = Store(subject.state_dir, FileIO("process"))
+    opened = store.open("s1", "")
+    assert isinstance(opened, Opened)
+    finished = [j.CallFinished(call_id="c", outcome="completed", output="", whole=one) for one in (good, bad, gone)]
+    revision = opened.journal.end.revision
+    opened.journal.append([Record(revision + 1 + index, "", one) for index, one in enumerate(finished)])
+    opened.journal.close()
+    folder = journal(subject, "s1").parent / "blobs"
+    folder.mkdir()
+    (folder / good.sha256).write_bytes(b"all")
+    (folder / bad.sha256).write_bytes(b"bud")
+    peeked = peek(FileIO("process"), folder.parent)
+    assert peeked.lost == (f"[damaged: blob {bad.sha256}, 3 bytes]", f"[missing: blob {gone.sha256}, 3 bytes]")
+    what = f"session s1 has lost contents, which are shown so: {peeked.lost[0]} and 1 more"
+    advice = "put back what is lost in blobs/ of session s1 from a copy"
+    assert warning("blobs", what, advice, "s1") in look(subject)
 
 
 async def test_a_session_near_its_quota_is_told(subject: Subject) -> None:
@@ -163,9 +192,14 @@ async def test_a_session_near_its_quota_is_told(subject: Subject) -> None:
 
 def test_the_index_is_there_or_not_or_given_up(subject: Subject) -> None:
     path = subject.state_dir / "index.sqlite"
-    none = ok("index", "there is none yet; it is made when sessions are listed")
+    none = ok("index", "there is none yet; it is made once there is a session to list")
     assert list(sessions.index(FakeHost(), subject)) == [none]
     path.parent.mkdir()
+    path.mkdir()
+    what = f"{path} is a folder: listing and searching read every session"
+    advice = f"move {path} away, then `abey daemon restart`"
+    assert list(sessions.index(FakeHost(), subject)) == [warning("index", what, advice)]
+    path.rmdir()
     path.write_text("x")
     assert list(sessions.index(FakeHost(), subject)) == [ok("index", f"{path} is there")]
     running = Running(pid=1, durability="power", leaves_nothing=True, has_index=False)
@@ -178,7 +212,7 @@ async def test_a_snapshot_that_disagrees_is_told(subject: Subject) -> None:
     await made(subject.state_dir, "s1")
     (journal(subject, "s1").parent / "snapshot-3.json").write_text("what is this")
     [first, second] = look(subject)
-    assert first == ok("sessions", "1 session examined, 1 with something wrong")
+    assert first == warning("sessions", "1 session examined, 1 with something wrong", SEE)
     assert (second.check, second.severity, second.session_id) == ("snapshots", "warning", "s1")
 
 
@@ -187,7 +221,7 @@ async def test_only_so_much_is_read_and_that_is_said(subject: Subject) -> None:
     with journal(subject, "c").open("r+b") as file:
         file.truncate(90_000)
     found = look(replace(subject, most_bytes=90_000 + (16 << 10)))
-    assert found[0] == ok("sessions", "the newest 2 of 3 examined, 1 with something wrong")
+    assert found[0] == warning("sessions", "the newest 2 of 3 examined, 1 with something wrong", SEE)
     assert [one.session_id for one in found[1:]] == ["c"]
 
 
@@ -207,19 +241,17 @@ async def test_a_session_that_is_written_to_while_it_is_read_is_read_again(subje
     assert look(subject, FakeHost(Writing())) == [ok("sessions", "1 session examined, 0 with something wrong")]
 
 
-@pytest.mark.parametrize("kind", ["file", "loop", "blobs"])
+@pytest.mark.parametrize("kind", ["loop", "blobs"])
 async def test_what_is_no_session_hides_no_session(subject: Subject, kind: str) -> None:
     await made(subject.state_dir, "s1")
     odd = subject.state_dir / "sessions" / "s2"
     match kind:
-        case "file":
-            odd.write_text("x")
         case "loop":
             odd.symlink_to("s2")
         case _:
             odd.mkdir()
             (odd / "blobs").symlink_to("blobs")
-    assert [(one.severity, one.session_id) for one in look(subject)] == [("ok", None), ("error", "s2")]
+    assert [(one.severity, one.session_id) for one in look(subject)] == [("warning", None), ("error", "s2")]
 
 
 def agent(subject: Subject, name: str, **changes: object) -> Path:

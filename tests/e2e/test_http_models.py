@@ -83,7 +83,7 @@ def test_a_failed_call_leaves_the_session_usable(machine: Place) -> None:
         assert (session["state"], session["lastError"]["kind"], session["lastError"]["message"]) == (
             "userTurn",
             "model/auth",
-            "the provider gave status 401: Incorrect API key provided: …",
+            f"{model.url.split('/')[2]} gave status 401 (a key was sent): Incorrect API key provided: …",
         )
         assert machine.abey("session", "step", session_id) == "State: LlmTurn (completed)\nIt is sunny.\n"
         assert "lastError" not in machine.session(session_id)

@@ -234,7 +234,8 @@ def test_a_session_id_that_is_taken_or_no_id_is_refused(machine: Place) -> None:
     assert machine.abey("session", "start", "--agent-file", agent, "--id", "mine", "-p", "x", "-q") == "mine\n"
     before = machine.journal("mine").read_bytes()
     taken = machine.run("session", "start", "--agent-file", agent, "--id", "mine", "-p", "y")
-    assert (taken.code, one_line(taken)) == (1, "abey: session mine exists (state/invalid)")
+    way_out = "another --id is another session"
+    assert (taken.code, one_line(taken)) == (1, f"abey: session mine exists; {way_out} (state/invalid)")
     for bad in ("../x", "A", "", "x" * 65):
         with pytest.raises(Refusal) as refused:
             machine.rpc("agents/start", agentFile=agent, sessionId=bad)

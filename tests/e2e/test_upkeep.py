@@ -201,5 +201,6 @@ def test_a_session_of_which_nothing_can_be_read_goes_to_the_trash(place: Place) 
     assert place.run("session", "delete", "ba", "--yes").code == 1
     place.abey("session", "delete", "ba", "--yes", "--force")
     assert place.run("session", "list").err == "no session yet\n"
+    assert place.abey("session", "list", "--trash", "-q") == "bad\n"
     assert place.run("session", "restore", "bad").code == 1
     assert files(bad) == {"journal.jsonl": b"\0" * 100}

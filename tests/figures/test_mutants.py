@@ -70,7 +70,10 @@ MUTANTS = {
         "power",
     ),
     "a snapshot is believed": Mutant("snapshots.py", "    if hashlib.sha256(", "    if 0 and hashlib.sha256(", "flips"),
-    "a garbled snapshot is believed": Mutant("snapshot_text.py", "    _check(text)\n", "", "beside"),
+    "a garbled snapshot is believed": Mutant("snapshot_text.py", "    _check(text)\n    lines", "    lines", "beside"),
+    "a journal that is too short is whole": Mutant(
+        "recovery.py", "newest_beyond(io, directory, found.end.revision)", "None", "truncations"
+    ),
 }
 
 

@@ -4,8 +4,10 @@ import asyncio
 import logging
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from support.processes import until
@@ -156,6 +158,7 @@ async def test_a_connection_that_breaks_is_transient(pieces: Any) -> None:
     async with replaying(Canned(pieces, cut=True)) as server:
         found = await failure(asking(server.url))
     assert found.model_code == "transient"
+    assert "Error" not in found.message  # no name of a class
 
 
 async def test_an_error_whose_body_breaks_off_keeps_its_status() -> None:
@@ -164,12 +167,20 @@ async def test_an_error_whose_body_breaks_off_keeps_its_status() -> None:
     assert (found.model_code, found.details) == ("auth", {"httpStatus": 401})
 
 
+@pytest.mark.parametrize(("key", "said"), [("sk-0123456789", "a key was sent"), (None, "no key was sent")])
+@pytest.mark.parametrize("status", [401, 404])
+async def test_a_refusal_names_who_refused_and_whether_there_was_a_key(status: int, key: str | None, said: str) -> None:
+    async with replaying(Canned((b'{"error": "no"}',), status)) as server:
+        found = await failure(replace(asking(server.url), key=lambda: key))
+    assert found.message == f"127.0.0.1:{urlsplit(server.url).port} gave status {status} ({said}): no"
+
+
 async def test_a_redirect_takes_the_key_nowhere() -> None:
     async with replaying(Canned(HELLO)) as other, replaying(Canned((), 307, {"location": other.url})) as server:
         found = await failure(asking(server.url))
     assert (found.model_code, found.message, other.asked) == (
         "invalid-request",
-        "the provider gave status 307: redirects are not followed; correct baseUrl",
+        f"127.0.0.1:{urlsplit(server.url).port} gave status 307: redirects are not followed; correct baseUrl",
         [],
     )
 

@@ -156,8 +156,13 @@ async def test_a_damaged_session_is_deleted_only_by_force_and_comes_back_as_it_w
         await shell.keeping.delete("s1", force=False)
     await shell.keeping.delete("s1", force=True)
     assert (shell.store.ids(), await shell.sessions.all()) == ((), ((), ()))
-    with pytest.raises(SessionDamaged):
+    with pytest.raises(SessionDamaged) as told:
         await shell.keeping.restore("s1")
+    assert told.value.message == (
+        "session s1 is back from the trash, and cannot be shown: session s1 is damaged at byte 0: the first write is"
+        " not whole, or this is no journal: the checksum does not match; `abey repair s1` says what can be done"
+    )
+    assert told.value.details == {"sessionId": "s1", "offset": 0}
     assert session_files(shell) == {"journal.jsonl": b"hello\n"}
 
 

@@ -65,10 +65,12 @@ def mended(directory: Path, data: bytes) -> bytes:
     return after[JOURNAL]
 
 
-def recorded(before: bytes, offset: int, cut: int, may_have_run: bool) -> bytes:
+def recorded(
+    before: bytes, offset: int, cut: int, may_have_run: bool, lost: tuple[tuple[int, int], ...] | None = None
+) -> bytes:
     """The record of a repair that follows these whole bytes."""
     end = scan(before).end
-    repaired = Repaired(offset=offset, cut_bytes=cut, may_have_run=may_have_run)
+    repaired = Repaired(offset=offset, cut_bytes=cut, may_have_run=may_have_run, lost=lost)
     return encode_unit((Record(end.revision + 1, NOW, repaired),), end.crc)[0]
 
 
@@ -225,7 +227,7 @@ def test_what_nothing_leads_to_is_named_and_lost_to_the_session(directory: Path,
         "revisions 5 to 12 can be read, but nothing kept leads to them: they are lost to the session",
     )
     cut = len(data) - start
-    assert mended(directory, data) == chunks[0] + recorded(chunks[0], start, cut, may_have_run=True)
+    assert mended(directory, data) == chunks[0] + recorded(chunks[0], start, cut, may_have_run=True, lost=((4, 12),))
 
 
 def test_a_torn_tail_is_what_opening_sees_to(directory: Path, chunks: Chunks) -> None:

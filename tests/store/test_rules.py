@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.fake_host import FakeHost
 from support.shell import CLIENT, Shell, answer, outcome
 from support.world import text_parts
 
@@ -18,6 +19,9 @@ from abey.core.session import NoteEntry
 from abey.core.views import items
 from abey.errors import RecordFailed, SessionDamaged
 from abey.protocol.journal import Record
+from abey.protocol.session import Damage
+from abey.runtime.doctor import sessions
+from abey.runtime.doctor.subject import Subject
 from abey.runtime.live import Live
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
@@ -79,7 +83,9 @@ async def test_r1_a_torn_tail_is_kept_cut_recorded_and_told_and_nothing_runs_by_
     assert journal(shell).with_name(f"journal.jsonl.tail-{len(whole)}").read_bytes() == half
     assert states(live) == {"c1": "uncertain", "c2": "uncertain"}
     told = f"{len(half)} bytes of a torn or damaged write were cut off the journal at byte {len(whole)}"
-    assert notes(live) == [f"{told} and kept beside it"]
+    assert notes(live) == [
+        f"{told} and kept beside it; the session has lost what they told, and calls told there may have run"
+    ]
     assert [item.text for item in items(live.machine.session) if item.kind == "note"] == notes(live)
     assert await outcome(await shell.drive(live)) == "waiting"
     assert shell.tools.started == []
@@ -199,7 +205,7 @@ async def test_r4_what_is_no_session_is_listed_with_the_reason_and_the_others_lo
     (sessions / "folder" / "journal.jsonl").mkdir(parents=True)
     (sessions / "pipe").mkdir()
     os.mkfifo(sessions / "pipe" / "journal.jsonl")
-    (sessions / "file").write_bytes(b"")
+    (sessions / "plain-file").write_bytes(b"")  # not even a broken session
     shell = again(first)
     before = files(shell)
     live, broken = await shell.sessions.all()
@@ -207,7 +213,6 @@ async def test_r4_what_is_no_session_is_listed_with_the_reason_and_the_others_lo
     assert {one.damage.session_id: one.damage.reason for one in broken} == {
         "copy": "the journal is that of session other",
         "empty": "the journal is empty",
-        "file": "the journal cannot be read: Not a directory",
         "folder": "the journal cannot be read: not a regular file",
         "foreign": "the first write is not whole, or this is no journal: the checksum does not match",
         "nuls": "the journal holds only NUL bytes",
@@ -244,18 +249,53 @@ async def test_r6_a_snapshot_that_disagrees_loses_and_that_is_reported(
 ) -> None:
     first = Shell(tmp_path, [answer(text="done")])
     live = (await first.start()).live
-    old = journal(first).read_bytes()
     await outcome(await first.drive(live, e.UNTIL_YIELD))
     assert live.log.session is not None
     lying = replace(live.log.session, title="not so")
-    first.store.save_snapshot(Snapshot(lying, live.journal.end, live.journal.hash, live.log.next_seq))
+    first.store.save_snapshot(Snapshot(lying, live.journal.end, "0" * 64, live.log.next_seq))
     await first.scheduler.close()
-    journal(first).write_bytes(old)  # an older copy was put back
     shell = again(first)
     session = (await shell.sessions.get("s1")).machine.session
-    assert (session.revision, session.title) == (2, "t")
+    assert (session.revision, session.title) == (lying.revision, "t")
     [disagreement] = shell.sessions.disagreements["s1"]
     assert f"session s1: {disagreement}" in caplog.messages
+
+
+async def test_a_journal_that_has_less_than_its_snapshot_is_damaged_until_it_is_repaired(tmp_path: Path) -> None:
+    first = Shell(tmp_path, [answer(text="done")])
+    live = (await first.start()).live
+    old = journal(first).read_bytes()
+    await outcome(await first.drive(live, e.UNTIL_YIELD))
+    session = live.log.session
+    assert session is not None and session.revision == 5
+    first.store.save_snapshot(Snapshot(session, live.journal.end, live.journal.hash, live.log.next_seq))
+    snapshot = (journal(first).parent / "snapshot-5.json").read_bytes()
+    await first.scheduler.close()
+    for tail in (b"", b"0123"):  # also with a part of another write
+        journal(first).write_bytes(old + tail)
+        shell = again(first)
+        lost = "snapshot-5.json knew 5 revisions, and the journal has 2: put journal.jsonl back from a copy"
+        machine, damage = await shell.sessions.look("s1")
+        assert (machine.session.revision, damage) == (2, Damage(session_id="s1", reason=lost, offset=len(old)))
+        [_, finding] = sessions.sessions(FakeHost(), Subject(tmp_path, tmp_path, tmp_path, {}))
+        assert (finding.severity, finding.message) == (
+            "error",
+            f"session s1 is damaged at byte {len(old)}: {lost}",
+        )
+        assert journal(first).read_bytes() == old + tail
+    found = await shell.keeping.examine("s1")
+    assert found.found[-3:] == (
+        "revisions 1 to 2 can be kept",
+        lost,
+        "revisions 3 to 5 are lost to the session, unless there is a copy",
+    )
+    assert await shell.keeping.repair("s1") == replace(found, applied=True)
+    assert (journal(first).parent / "snapshot-5.json.original-1").read_bytes() == snapshot
+    mended = await shell.sessions.get("s1")
+    assert notes(mended) == [
+        f"4 bytes of a torn or damaged write were cut off the journal at byte {len(old)} and kept beside it;"
+        " the session has lost its former revisions 3 to 5, and calls told there may have run"
+    ]
 
 
 async def test_r6_a_missing_blob_is_shown_as_missing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,12 +20,14 @@ from abey.protocol.journal import Record, RecordData
 from abey.protocol.session import Usage
 from abey.protocol.transcript import TextPart
 from abey.runtime.event_log import EventLog
+from abey.runtime.following import Follower
 from abey.runtime.reviving import Broken, follow
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import Journal
-from abey.runtime.store.recovery import Opened, load_journal, open_journal
+from abey.runtime.store.recovery import Damaged, Opened, load_journal, open_journal
 from abey.runtime.store.references import no_blobs
+from abey.runtime.store.repairing import Mendable, examine, repair
 from abey.runtime.store.snapshot_text import Snapshot, Unusable, from_text
 from abey.runtime.store.snapshots import Found, find_snapshot, write_snapshot
 
@@ -233,6 +236,60 @@ def test_r6_a_snapshot_of_more_than_there_is_loses(directory: Path) -> None:
     kept.journal.write_bytes(data[:size])
     why = f"it is of a journal of {len(data)} bytes, and there are {size}"
     assert kept.found() == Found(None, 0, (f"{path.name} is ignored: {why}",))
+
+
+def cut_short(tmp_path: Path) -> tuple[Kept, bytes]:
+    """A session whose journal has lost the last two of the revisions that its snapshot knew; and that journal."""
+    tmp_path.mkdir(exist_ok=True)
+    kept = keep(tmp_path / "01k0", little())
+    kept.write(kept.snapshots[-1])
+    data = kept.journal.read_bytes()[: kept.snapshots[-3].end.size]
+    kept.journal.write_bytes(data)
+    return kept, data
+
+
+def test_a_snapshot_of_more_than_there_is_proves_a_loss_whoever_wrote_it(tmp_path: Path) -> None:
+    kept, data = cut_short(tmp_path)
+    path = kept.directory / "snapshot-6.json"
+    body = path.read_bytes().replace(b'"version":"', b'"version":"99.', 1)
+    lines = body[: body.rindex(b"\n", 0, -1) + 1]
+    path.write_bytes(lines + b'],"sha256":"%b"}\n' % hashlib.sha256(lines).hexdigest().encode())
+    lost = "snapshot-6.json knew 6 revisions, and the journal has 3: put journal.jsonl back from a copy"
+    for opening in (load_journal, open_journal):
+        found = opening(DISK, kept.directory, NOW)
+        assert isinstance(found, Damaged)
+        assert (found.reason, found.offset, [one.rev for one in found.records]) == (lost, len(data), [1, 2, 3])
+    path.write_bytes(path.read_bytes()[:-1])  # garbled, it proves nothing
+    assert isinstance(load_journal(DISK, kept.directory, NOW), Opened)
+
+
+def test_a_snapshot_of_another_session_or_under_another_name_proves_nothing(tmp_path: Path) -> None:
+    kept, _ = cut_short(tmp_path)
+    text = (kept.directory / "snapshot-6.json").read_bytes()
+    (kept.directory / "snapshot-6.json").rename(kept.directory / "snapshot-7.json")
+    assert isinstance(load_journal(DISK, kept.directory, NOW), Opened)
+    stranger = keep(tmp_path / "stranger", little(session_id="stranger")[:2])
+    (stranger.directory / "snapshot-6.json").write_bytes(text)
+    assert isinstance(load_journal(DISK, stranger.directory, NOW), Opened)
+
+
+def test_a_repair_that_is_cut_short_anywhere_forgets_no_loss(tmp_path: Path) -> None:
+    done = False
+    for at in range(40):
+        kept, data = cut_short(tmp_path / str(at))
+        found = examine(DISK, kept.directory, Follower("01k0").take)
+        assert isinstance(found, Mendable) and (found.beyond, found.lost) == (6, (4, 5, 6))
+        with suppress(OSError):
+            repair(FaultyIO(Fault(at, sticky=True)), found, NOW)
+            done = True
+        opened = open_journal(DISK, kept.directory, NOW)
+        told_of = [one.data for one in opened.records if isinstance(one.data, j.Repaired)]
+        expected = j.Repaired(offset=len(data), cut_bytes=0, may_have_run=True, lost=((4, 6),))
+        assert isinstance(opened, Damaged) or told_of == [expected]
+        assert list(kept.directory.glob("snapshot-6.json*"))
+        if done:
+            break
+    assert done
 
 
 def test_a_snapshot_of_another_version_is_no_disagreement(kept: Kept) -> None:

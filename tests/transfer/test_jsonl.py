@@ -30,6 +30,7 @@ from abey.runtime.transfer.markdown import export_document
 from abey.runtime.transfer.moving import Arrival, moved, tokens_of
 
 AT = "2026-01-01T00:00:00.000Z"
+LATER_ON = "2026-02-01T00:00:00.000Z"
 CONFIG = {"slug": "a", "model": {"provider": "scripted", "script": []}}
 HASH = sha256_hex(CONFIG)
 LATER = {**CONFIG, "description": "later"}
@@ -107,10 +108,11 @@ def test_a_journal_as_it_lies_in_its_folder_comes_in_the_same(store: Store, tmp_
 
 
 def test_under_the_same_id_the_tokens_stay_and_what_was_open_is_in_doubt(store: Store) -> None:
-    records = moved(story(), arrival(), IMPORTED, "s1")
+    records = moved(story(), arrival(now=LATER_ON), IMPORTED, "s1")
     assert tokens_of(records) == tokens_of(story())
     session = fold(records)
     assert session is not None
+    assert (records[0].at, session.created_at) == (AT, LATER_ON)  # it was made here when it came
     assert (session.created.cwd, session.created.env, records[-1].data) == ("/here", {"HOME": "/h"}, IMPORTED)
     assert [call.call_id for call in open_calls(session)] == ["c"]
 

@@ -48,8 +48,8 @@ def _other_build(context: Context) -> list[dict[str, str]]:
 def _without_daemon(context: Context, failure: Failure) -> Any:
     """The findings of `abey-daemon --doctor`, after the one that no daemon could be asked. Raises `failure` where that
     has none either."""
-    argv = [*starting.command(context.env), "--doctor", "--json"]
     try:
+        argv = [*starting.command(context.env), "--doctor", "--json"]
         done = subprocess.run(
             argv,
             cwd="/",
@@ -60,10 +60,10 @@ def _without_daemon(context: Context, failure: Failure) -> Any:
             check=False,
         )
         findings = json.loads(done.stdout)["findings"]
-    except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError):
+    except (starting.DidNotStart, OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError):
         raise failure from None
     advice = "mend what is an error below; without one, `abey daemon start` tries again"
-    first = {"check": "daemon", "severity": "error", "message": f"no daemon: {failure.message}", "advice": advice}
+    first = {"check": "daemon", "severity": "error", "message": failure.message, "advice": advice}
     return {"findings": [first, *findings]}
 
 

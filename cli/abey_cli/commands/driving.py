@@ -6,7 +6,7 @@ from abey_cli import lookup
 from abey_cli.approving import decide
 from abey_cli.commands.session import folder_of, start_session
 from abey_cli.context import Context
-from abey_cli.detaching import detachable
+from abey_cli.detaching import asking, detachable, resumable
 from abey_cli.failures import usage
 from abey_cli.prompts import prompt_or_stdin
 from abey_cli.showing import run_code, show_end
@@ -51,13 +51,20 @@ def _given_session(context: Context) -> str:
 def _drive(context: Context, method: str, session_id: str, **params: Any) -> int:
     options = context.options
     common = {"sessionId": session_id, "until": options.until, "maxSteps": options.max_steps}
-    with detachable(context, session_id):
-        result = context.request(method, **common, **params)
-        asked: set[str] = set()
-        while _may_ask(context, result) and decide(context, result["session"], asked):
-            result = context.request("agents/run", **common)
+    asked: set[str] = set()
+    with resumable(context, session_id):
+        with detachable(context, session_id):
+            result = context.request(method, **common, **params)
+        while _may_ask(context, result) and _decided(context, result["session"], asked):
+            with detachable(context, session_id):
+                result = context.request("agents/run", **common)
     context.answer(result, lambda: show_end(context, result["session"]))
     return run_code(result["outcome"], result["session"])
+
+
+def _decided(context: Context, session: Any, asked: set[str]) -> bool:
+    with asking(context, session["sessionId"]):
+        return decide(context, session, asked)
 
 
 def _may_ask(context: Context, result: Any) -> bool:

@@ -10,7 +10,7 @@ from abey_cli.failures import Failure, usage
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
 from abey_cli.render import diagnostic_line, pending_lines, session_lines
 from abey_cli.showing import naming_the_session, show_state, step_code
-from abey_cli.transcript import transcript_lines
+from abey_cli.transcript import TEXT_SHOWN, transcript_lines
 
 WARNING = 2
 
@@ -98,7 +98,7 @@ def stop(context: Context) -> int:
     if not context.options.yes:
         if not console.interactive:
             raise usage("stopping ends a session for good; say --yes")
-        if console.ask("End this session for good? [yes/no]") != "yes":
+        if not console.confirm("End this session for good?"):
             console.err("nothing was stopped")
             return EXIT_ERROR
     return _end(context, "agents/stop", "it was stopped before")
@@ -154,4 +154,11 @@ def _show(context: Context, session: Any) -> None:
     transcript = transcript_lines(page["items"], page["hasMore"])
     for line in (*session_lines(session), *(["", *transcript, ""] if transcript else [])):
         context.console.out(line)
-    show_state(context, session)
+    show_state(context, _without_what_was_shown(session, page["items"]))
+
+
+def _without_what_was_shown(session: Any, items: list[Any]) -> Any:
+    """Without the final text, where the transcript has it whole."""
+    output = session.get("output")
+    shown = output is not None and len(output) <= TEXT_SHOWN and any(item.get("text") == output for item in items)
+    return {name: value for name, value in session.items() if name != "output"} if shown else session

@@ -28,7 +28,7 @@ def delete(context: Context) -> int:
     if not options.yes and not console.interactive:
         raise usage("deleting moves a session to the trash; say --yes")
     session_id = lookup.session_id(context, options.session)
-    if not options.yes and console.ask(f"Move session {session_id} to the trash? [yes/no]") != "yes":
+    if not options.yes and not console.confirm(f"Move session {session_id} to the trash?"):
         console.err("nothing was deleted")
         return EXIT_ERROR
     force = True if options.force else None
@@ -76,7 +76,7 @@ def repair(context: Context) -> int:
     if not console.interactive:
         console.note(f"nothing was changed; `abey repair {session_id} --apply` does it")
         return EXIT_OK
-    if console.ask("Do it? [yes/no]") != "yes":
+    if not console.confirm("Do it?"):
         console.err("nothing was changed")
         return EXIT_ERROR
     return _mend(context, session_id)

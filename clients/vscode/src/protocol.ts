@@ -741,6 +741,22 @@ export interface TranscriptResult {
   readonly hasMore: boolean;
 }
 
+export interface TrashParams {
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+export interface TrashResult {
+  readonly items: readonly Trashed[];
+  readonly nextCursor?: string;
+}
+
+/** A session in the trash. */
+export interface Trashed {
+  readonly sessionId: string;
+  readonly deletedAt: string;
+}
+
 export interface Truncate {
   readonly tag: "truncate";
   readonly maxBytes: number;
@@ -810,6 +826,7 @@ export interface Methods {
   readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
   readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
   readonly "agents/restore": { readonly params: SessionParams; readonly result: Session };
+  readonly "agents/trash": { readonly params: TrashParams; readonly result: TrashResult };
   readonly "agents/export": { readonly params: ExportParams; readonly result: ExportResult };
   readonly "agents/import": { readonly params: ImportParams; readonly result: Session };
   readonly "agents/doctor": { readonly params: NoParams; readonly result: DoctorResult };

@@ -35,14 +35,16 @@ def total(before: Usage, more: Usage) -> Usage:
 
 
 def exhausted(session: Session, agent: Agent) -> str | None:
-    """Why no further model call is allowed, in a line for people, or None."""
+    """Why no further model call is allowed, and the way on, in a line for people, or None."""
     used, limits = session.usage, agent.limits
     tokens = used.input_tokens + used.output_tokens
     if limits.max_tokens is not None and tokens >= limits.max_tokens:
-        return f"the session has used {tokens} tokens, and limits.maxTokens is {limits.max_tokens}"
+        return f"the session has used {tokens} tokens, and limits.maxTokens is {limits.max_tokens}: raise it to go on"
     if limits.max_cost is not None and used.cost is not None and used.cost >= limits.max_cost:
-        return f"the session has cost {used.cost:g}, and limits.maxCost is {limits.max_cost:g}"
+        return f"the session has cost {used.cost:g}, and limits.maxCost is {limits.max_cost:g}: raise it to go on"
     turn = session.open_turn
     if turn is not None and turn.steps >= limits.max_steps:
-        return f"the turn has taken {turn.steps} steps, and limits.maxSteps is {limits.max_steps}"
+        taken = "1 step" if turn.steps == 1 else f"{turn.steps} steps"
+        way_on = "another input begins a new turn"
+        return f"the turn has taken {taken}, and limits.maxSteps is {limits.max_steps}: {way_on}"
     return None

@@ -129,7 +129,7 @@ def _mended(content: Json) -> Json:
 
 
 def _with_doubt(text: str, call: Call) -> str:
-    return f"{text}; it had started and may have run" if call.may_have_run else f"{text}; it was not run"
+    return f"{text}; {call.fate}"
 
 
 def _plain(message: Message) -> Json:

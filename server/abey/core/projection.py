@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from abey.core.agent import Agent
 from abey.core.completing import pending_kind
 from abey.core.machine import Machine
-from abey.core.replay import recover, repair_note
+from abey.core.notes import repair_note
+from abey.core.replay import recover
 from abey.core.session import Call, Session
 from abey.core.views import pending_view, resolution_view, session_view, turn_items
 from abey.protocol import journal as j

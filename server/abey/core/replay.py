@@ -10,6 +10,7 @@ from abey.core.budget import total
 from abey.core.calls import update_call
 from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
+from abey.core.notes import repair_note
 from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.core.values import replace
 from abey.protocol import journal as j
@@ -98,7 +99,8 @@ def _apply(session: Session, record: j.Record) -> Session:
         case j.Repaired():
             return _repaired(session, data, record)
         case j.Imported():
-            return _doubted(session, spared=("deferred",))
+            # it was made here then; the journal keeps when it was made elsewhere
+            return replace(_doubted(session, spared=("deferred",)), created_at=at)
         case j.Updated():
             return _updated(session, data)
         case j.Skipped():
@@ -185,14 +187,6 @@ def _compacted(session: Session, data: j.Compacted, record: j.Record) -> Session
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
     session = _doubted(session) if data.may_have_run else session
     return _noted(session, NoteEntry(repair_note(data), record.rev, record.at))
-
-
-def repair_note(data: j.Repaired) -> str:
-    """What people are told of a repair."""
-    if data.may_have_run:
-        torn = f"{data.cut_bytes} bytes of a torn or damaged write were cut off the journal at byte {data.offset}"
-        return f"{torn} and kept beside it"
-    return f"the journal was damaged at byte {data.offset} and has been mended; nothing was lost"
 
 
 def _noted(session: Session, note: NoteEntry) -> Session:

@@ -67,6 +67,13 @@ class Call:
         return self.started is not None or self.in_doubt
 
     @property
+    def fate(self) -> str:
+        """The same in words."""
+        if self.started is not None:
+            return "it had started and may have run"
+        return "it may have run" if self.in_doubt else "it was not run"
+
+    @property
     def effective_arguments(self) -> str:
         """The text that runs, or would run: the edited one where somebody edited it."""
         edited = self.resolution.arguments if self.resolution else None

@@ -63,7 +63,7 @@ def finish_closing(draft: Draft) -> Draft:
     unresolved = open_calls(draft.session)
     for call in unresolved:
         doubt = call.may_have_run
-        told = "cancelled by user; it had started and may have run" if doubt else "cancelled by user; it was not run"
+        told = f"cancelled by user; {call.fate}"
         draft = draft.write(
             j.CallFinished(call_id=call.call_id, outcome="cancelled", output=told, may_have_run=doubt or None)
         )

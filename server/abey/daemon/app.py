@@ -146,7 +146,6 @@ class App:
         listing = Listing(self._services, self._index)
         files = AgentFiles(self._services)
         attaching = Attaching(self._services, self._subscriptions)
-        upkeep = Upkeep(self._services, self._keeping)
         return (
             bind(m.START, driving.start),
             bind(m.STEP, driving.step),
@@ -166,10 +165,7 @@ class App:
             bind(m.ATTACH, attaching.attach),
             bind(m.DETACH, attaching.detach),
             bind(m.OUTPUT, Outputs(self._services, self._store).output),
-            bind(m.UPDATE, upkeep.update),
-            bind(m.DELETE, upkeep.delete),
-            bind(m.RESTORE, upkeep.restore),
-            bind(m.REPAIR, upkeep.repair),
+            *self._upkeep(),
             bind(m.DOCTOR, self._doctor.doctor),
             bind(m.GC, self._doctor.gc),
             bind(m.EXPORT, self._transfer.export),
@@ -179,4 +175,14 @@ class App:
             bind(m.EXPLAIN, files.explain),
             bind(m.STATUS, reading.status),
             bind(m.SHUTDOWN, self._shutdown),
+        )
+
+    def _upkeep(self) -> tuple[Binding[Any, Any], ...]:
+        upkeep = Upkeep(self._services, self._keeping)
+        return (
+            bind(m.UPDATE, upkeep.update),
+            bind(m.DELETE, upkeep.delete),
+            bind(m.RESTORE, upkeep.restore),
+            bind(m.TRASH, upkeep.trash),
+            bind(m.REPAIR, upkeep.repair),
         )

@@ -57,10 +57,10 @@ def _doctor(as_json: bool) -> int:
 def _hold(settings: Settings, create: Create) -> int:
     """Serves if the state directory is free. Who finds a shared daemon there has nothing to do, and that is success."""
     from abey.runtime.store.locks import LockingUnsupported, StateLocked, lock_state
-    from abey.shared.owner import NotOurs, private_folder
+    from abey.shared.owner import NotOurs, state_folder
 
     try:
-        lock = lock_state(private_folder(settings.state_dir), _now())
+        lock = lock_state(state_folder(settings.state_dir), _now())
     except StateLocked as error:
         _say(error)
         return EXIT_UNREACHABLE if settings.mode == "standalone" else EXIT_OK

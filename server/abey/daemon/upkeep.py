@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from abey.core import events as e
+from abey.daemon.paging import cursor_at, start_of
 from abey.daemon.services import Services
 from abey.errors import SessionDamaged
 from abey.protocol import params as p
@@ -33,6 +34,13 @@ class Upkeep:
     async def restore(self, _: Peer, params: q.SessionParams) -> Session:
         machine, damage = await self._keeping.restore(params.session_id)
         return self._services.show_machine(machine, damage)
+
+    async def trash(self, _: Peer, params: u.TrashParams) -> u.TrashResult:
+        found = sorted(await self._keeping.trashed(), key=lambda one: (one.deleted_at, one.session_id), reverse=True)
+        start = start_of(params.cursor)
+        page = found[start : start + params.limit]
+        items = tuple(u.Trashed(session_id=one.session_id, deleted_at=one.deleted_at) for one in page)
+        return u.TrashResult(items=items, next_cursor=cursor_at(start + len(page), len(found)))
 
     async def repair(self, _: Peer, params: u.RepairParams) -> u.RepairResult:
         if not params.apply:

@@ -67,6 +67,8 @@ DELETE = Method("agents/delete", u.DeleteParams, Nothing)
 
 RESTORE = Method("agents/restore", q.SessionParams, Session)
 
+TRASH = Method("agents/trash", u.TrashParams, u.TrashResult)
+
 EXPORT = Method("agents/export", u.ExportParams, u.ExportResult)
 
 IMPORT = Method("agents/import", u.ImportParams, Session)
@@ -109,6 +111,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     UPDATE,
     DELETE,
     RESTORE,
+    TRASH,
     EXPORT,
     IMPORT,
     DOCTOR,

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from abey.protocol.base import Flag, Int, SessionId, Wire
+from abey.protocol.base import Flag, Int, SessionId, Timestamp, Wire
 from abey.protocol.params import Name
 from abey.protocol.queries import SessionParams
 from abey.protocol.requests import SessionEffect
@@ -34,6 +34,23 @@ class DeleteParams(SessionEffect):
     """`force`: though calls wait, or nobody can tell whether some do."""
 
     force: Flag = False
+
+
+class TrashParams(Wire):
+    cursor: str | None = None
+    limit: Int = Field(default=100, ge=1, le=1000)
+
+
+class Trashed(Wire):
+    """A session in the trash."""
+
+    session_id: str
+    deleted_at: Timestamp
+
+
+class TrashResult(Wire):
+    items: tuple[Trashed, ...]
+    next_cursor: str | None = None
 
 
 class ExportParams(SessionParams):

@@ -27,6 +27,7 @@ from abey.runtime.ports import Ports
 from abey.runtime.reviving import Broken, Entry
 from abey.runtime.sessions import Sessions
 from abey.runtime.store.repairing import Examined, Hopeless, Mendable, Torn, Whole
+from abey.runtime.store.trash import Trashed
 
 _T = TypeVar("_T")
 
@@ -66,9 +67,17 @@ class Keeping:
         """Brings back the session of this id that was deleted last. Raises InvalidState where the id is in use,
         UnknownSession where the trash has none, RecordFailed; SessionDamaged: it is back, and cannot be read."""
         await self._to_its_end(self._restore(session_id))
-        machine, damage = await self._sessions.look(session_id)
+        try:
+            machine, damage = await self._sessions.look(session_id)
+        except SessionDamaged as error:
+            message = f"session {session_id} is back from the trash, and cannot be shown: {error.message}"
+            raise SessionDamaged(message, **error.details) from None
         self._ports.listener.changed(machine)
         return machine, damage
+
+    async def trashed(self) -> tuple[Trashed, ...]:
+        """Every deleted session that is still there. Raises RecordFailed where the trash cannot be read."""
+        return await asyncio.to_thread(self._store.trashed)
 
     async def examine(self, session_id: str) -> Repair:
         """What `repair` would do; not one byte is changed. Raises UnknownSession."""

@@ -11,10 +11,11 @@ from abey.core.edits import IllegalRecord
 from abey.core.replay import apply, recover
 from abey.core.session import Session
 from abey.protocol.journal import CallFinished
-from abey.runtime.store.blobs import BLOBS
+from abey.runtime.store.blobs import read_blob
 from abey.runtime.store.io import READ_LIMIT, FileIO, Space
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.recovery import Damaged, Opened, open_journal
+from abey.runtime.store.references import BlobLost
 from abey.runtime.store.snapshots import find_snapshot
 
 NO_TIME = "1970-01-01T00:00:00.000Z"
@@ -59,6 +60,9 @@ class LookingIO(FileIO):
     def names(self, path: Path) -> list[str]:
         return self._through.names(path)
 
+    def folder_names(self, path: Path) -> list[str]:
+        return self._through.folder_names(path)
+
     def status(self, path: Path | str) -> os.stat_result:
         return self._through.status(path)
 
@@ -87,7 +91,7 @@ def peek(io: FileIO, directory: Path) -> Peeked:
     looking = LookingIO(io)
     found = open_journal(looking, directory, NO_TIME)
     session, fault = _folded(found)
-    lost = (*found.lost, *_missing_outputs(io, directory, found))
+    lost = (*found.lost, *_lost_outputs(io, directory, found))
     if looking.tried:
         return Peeked(session, torn=True, lost=lost)
     if isinstance(found, Damaged):
@@ -106,12 +110,14 @@ def _folded(found: Opened | Damaged) -> tuple[Session | None, str | None]:
     return (recover(session) if session else None), None
 
 
-def _missing_outputs(io: FileIO, directory: Path, found: Opened | Damaged) -> tuple[str, ...]:
-    """The whole outputs of calls that are not there."""
+def _lost_outputs(io: FileIO, directory: Path, found: Opened | Damaged) -> Iterator[str]:
+    """The whole outputs of calls that are not there, or have other bytes; each is read once."""
     wholes = [record.data.whole for record in found.records if isinstance(record.data, CallFinished)]
-    named = dict.fromkeys(whole.sha256 for whole in wholes if whole is not None)
-    there = set(_names(io, directory / BLOBS)) if named else set()
-    return tuple(f"[missing: blob {name}]" for name in named if name not in there)
+    for whole in dict.fromkeys(whole for whole in wholes if whole is not None):
+        try:
+            read_blob(io, directory, whole, 0, 0)
+        except BlobLost as lost:
+            yield f"[{lost.how}: blob {whole.sha256}, {whole.bytes} bytes]"
 
 
 def _disagreements(io: FileIO, directory: Path) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
 from abey.core.machine import Machine
-from abey.core.replay import repair_note
+from abey.core.notes import repair_note
 from abey.core.session import issued_tokens
 from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record

@@ -11,8 +11,14 @@ _LOCAL_PEERCRED = 1
 _XUCRED_BYTES = 76
 
 
+_OURS = frozenset(
+    {"sessions", "configs", "trash", "logs", "run", "documents", "agents", "keys.json", "prices.json", "lost+found"}
+)
+"""Also the folder of agents may be the same, and a file system of its own has a folder of its own."""
+
+
 class NotOurs(Exception):
-    """A folder or a peer belongs to another user, or a folder is none."""
+    """A folder or a peer belongs to another user, or a folder is none, or is used for something else."""
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -24,9 +30,22 @@ def peer_uid(connection: socket.socket) -> int:
     return int(struct.unpack_from("2I", credentials)[1])
 
 
+def state_folder(path: Path) -> Path:
+    """`path` as the private folder of sessions, made if absent. One that holds other things, too, keeps its mode: what
+    is made in it is private anyway, unless others may write there. Raises NotOurs: why, and the way out."""
+    try:
+        return _shared_folder(path) if path.is_dir() and _strangers(path) else private_folder(path)
+    except (NotOurs, OSError) as error:
+        reason = f"{error.filename or path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        raise NotOurs(f"{reason}; name another place with ABEY_STATE_DIR or `abey --state-dir`") from error
+
+
 def private_folder(path: Path) -> Path:
     """`path` as a folder that only this user can enter, made if absent. Raises NotOurs, OSError."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotOurs(f"{path} is not a folder") from error
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode) and found.st_uid == os.getuid():
         found = path.stat()
@@ -36,4 +55,19 @@ def private_folder(path: Path) -> Path:
         raise NotOurs(f"{path} belongs to user {found.st_uid}, not to {os.getuid()}")
     if stat.S_IMODE(found.st_mode) & 0o077:
         path.chmod(0o700)
+    return path
+
+
+def _strangers(path: Path) -> list[str]:
+    """What stands there and is none of ours."""
+    names = set(os.listdir(path)) - _OURS
+    return sorted(name for name in names if not name.startswith(("daemon.", "index.sqlite")))
+
+
+def _shared_folder(path: Path) -> Path:
+    found = path.stat()
+    if found.st_uid != os.getuid():
+        raise NotOurs(f"{path} belongs to user {found.st_uid}, not to {os.getuid()}")
+    if stat.S_IMODE(found.st_mode) & 0o022:
+        raise NotOurs(f"{path} holds other things, such as {_strangers(path)[0]}, and others may write there")
     return path

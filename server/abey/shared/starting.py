@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from abey.shared.owner import NotOurs, peer_uid, private_folder
+from abey.shared.owner import NotOurs, peer_uid, private_folder, state_folder
 from abey.shared.places import log_path, read_address, socket_path
 
 POLL_SECONDS = 0.02
@@ -58,9 +58,20 @@ def connect(state_dir: Path, env: Mapping[str, str], start: bool, timeout: float
 
 
 def command(env: Mapping[str, str]) -> list[str]:
-    """How a daemon is started: this Python, never one found on PATH; `$ABEY_DAEMON` overrides."""
-    own = env.get("ABEY_DAEMON")
-    return shlex.split(own) if own else [sys.executable, "-P", "-m", "abey.daemon"]
+    """How a daemon is started: this Python, never one found on PATH; `$ABEY_DAEMON` overrides.
+
+    Raises DidNotStart where that is no command."""
+    own = env.get("ABEY_DAEMON", "").strip()
+    try:
+        return shlex.split(own) if own else [sys.executable, "-P", "-m", "abey.daemon"]
+    except ValueError as error:
+        raise DidNotStart(f"the daemon cannot be started: ABEY_DAEMON is no command: {error}") from error
+
+
+def not_started(env: Mapping[str, str], error: OSError) -> str:
+    """Why the command could not be started, for people."""
+    named = f" (ABEY_DAEMON is {env['ABEY_DAEMON']!r})" if env.get("ABEY_DAEMON") else ""
+    return f"the daemon cannot be started: {error.filename}: {error.strerror}{named}"
 
 
 def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.socket:
@@ -83,7 +94,7 @@ def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.so
 def _folder(state_dir: Path) -> Iterator[int]:
     """A descriptor of the state folder, made if absent; closing it gives the turn to the next starter."""
     try:
-        descriptor = os.open(private_folder(state_dir), os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(state_folder(state_dir), os.O_RDONLY | os.O_DIRECTORY)
     except (OSError, NotOurs) as error:
         raise DidNotStart(f"the daemon cannot be started: {error}") from error
     try:
@@ -149,8 +160,10 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
             )
             daemon.log_start = start
             return daemon
-    except (OSError, NotOurs) as error:
+    except NotOurs as error:
         raise DidNotStart(f"the daemon cannot be started: {error}") from error
+    except OSError as error:
+        raise DidNotStart(not_started(env, error)) from error
 
 
 def _rotate(log: Path) -> None:

@@ -8,12 +8,16 @@ from abey.protocol.transcript import Client
 
 
 class Repaired(RecordData):
-    """A torn tail was cut off: whatever is unfinished may have run (journal.md, Recovery)."""
+    """A torn tail was cut off: whatever is unfinished may have run (journal.md, Recovery).
+
+    `lost`: the first and the last of each run of revisions that are known to be lost to the session.
+    """
 
     type: ClassVar[str] = "repaired"
     offset: Int
     cut_bytes: Int
     may_have_run: Flag
+    lost: tuple[tuple[Int, Int], ...] | None = None
 
 
 class Skipped(RecordData):

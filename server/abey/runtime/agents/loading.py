@@ -108,7 +108,7 @@ class _Reading:
             return
         model = dict(model)
         if isinstance(model.get("apiKey"), str):
-            message = "a key in clear is not used; name where it is: {env}, {file} or {keyring}"
+            message = "a key in clear is not used; name where it is: {env}, {file}, {id} or {keyring}"
             self.facts.append(Fact("/model/apiKey", "warning", "key-in-clear", message))
             del model["apiKey"]
         elif isinstance(model.get("apiKey"), dict) and isinstance(model["apiKey"].get("file"), str):

@@ -1,5 +1,7 @@
 """Every session's journal, read and left as it is."""
 
+import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +17,14 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 TRIES = 5
 
+OUTPUT_SHARE = 16
+"""Blobs are only hashed: that many of their bytes take as long as one of a journal."""
+
 LEAST_COUNTED = 16 << 10
 """A session counts as so many bytes at least: also small ones take their time."""
+
+STRAYS = 5
+"""So many things that are no sessions are named."""
 
 MOST_NAMED = 200
 """So many sessions get a finding of their own."""
@@ -24,11 +32,12 @@ MOST_NAMED = 200
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """How far we got: sessions read, those there are, and what is wrong with some."""
+    """How far we got: sessions read, those there are, what is wrong with some, and what is none."""
 
     read: int
     there: int
     findings: tuple[Finding, ...]
+    strays: tuple[str, ...]
 
 
 def sessions(host: Host, subject: Subject) -> Iterator[Finding]:
@@ -48,7 +57,13 @@ def sessions(host: Host, subject: Subject) -> Iterator[Finding]:
         else f"the newest {looked.read} of {looked.there}"
     )
     bad = len({one.session_id for one in looked.findings if one.severity != "info"})
-    yield ok("sessions", f"{some} examined, {bad} with something wrong")
+    what = f"{some} examined, {bad} with something wrong"
+    yield warning("sessions", what, "see the findings that name them") if bad else ok("sessions", what)
+    if looked.strays:
+        more = f" and {len(looked.strays) - STRAYS} more" if len(looked.strays) > STRAYS else ""
+        named = ", ".join(looked.strays[:STRAYS])
+        folder = subject.state_dir / "sessions"
+        yield warning("sessions", f"no sessions, in {folder}: {named}{more}", f"move them out of {folder}")
     yield from looked.findings[:MOST_NAMED]
     if len(looked.findings) > MOST_NAMED:
         what = f"{len(looked.findings) - MOST_NAMED} findings about sessions are not shown here"
@@ -61,25 +76,30 @@ def index(host: Host, subject: Subject) -> Iterator[Finding]:
     if subject.running is not None and not subject.running.has_index:
         what = "the index is given up: listing and searching read every session"
         yield warning("index", what, "see the log for the cause, then `abey daemon restart`")
+    elif _is_folder(host, path):
+        what = f"{path} is a folder: listing and searching read every session"
+        yield warning("index", what, f"move {path} away, then `abey daemon restart`")
     elif _size(host, path):
         yield ok("index", f"{path} is there")
     else:
-        yield ok("index", "there is none yet; it is made when sessions are listed")
+        yield ok("index", "there is none yet; it is made once there is a session to list")
 
 
 def _look(host: Host, subject: Subject) -> _Looked:
     """Raises FileNotFoundError where there is no folder of sessions; OSError where it cannot be read."""
     folder = subject.state_dir / "sessions"
-    names = sorted(host.names(folder), reverse=True)
+    everything = sorted(host.names(folder), reverse=True)
+    names = [name for name in everything if _may_be_a_session(host, folder / name)]
+    strays = tuple(name for name in sorted(everything) if name not in set(names))
     findings: list[Finding] = []
     room, read = subject.most_bytes, 0
     for name in names:
         if room <= 0:
             break
-        room -= max(_size(host, folder / name / JOURNAL), LEAST_COUNTED)
+        room -= max(_work(host, folder / name), LEAST_COUNTED)
         findings += _session(host, subject, folder / name)
         read += 1
-    return _Looked(read, len(names), tuple(findings))
+    return _Looked(read, len(names), tuple(findings), strays)
 
 
 def _session(host: Host, subject: Subject, directory: Path) -> Iterator[Finding]:
@@ -109,8 +129,8 @@ def _about(name: str, peeked: "Peeked") -> Iterator[Finding]:
         yield warning("snapshots", what, "nothing is lost: the next snapshot takes its place", name)
     if peeked.lost:
         more = f" and {len(peeked.lost) - 1} more" if len(peeked.lost) > 1 else ""
-        what = f"session {name} has lost contents, which are shown as missing: {peeked.lost[0]}{more}"
-        yield warning("blobs", what, f"put back what is missing in blobs/ of session {name} from a copy", name)
+        what = f"session {name} has lost contents, which are shown so: {peeked.lost[0]}{more}"
+        yield warning("blobs", what, f"put back what is lost in blobs/ of session {name} from a copy", name)
 
 
 def _quota(host: Host, directory: Path) -> Iterator[Finding]:
@@ -136,6 +156,30 @@ def _peeked(host: Host, directory: Path) -> "Peeked":
             break
         before, peeked = after, peek(host.io, directory)
     return peeked
+
+
+def _may_be_a_session(host: Host, path: Path) -> bool:
+    """Whether it has the name of one, and is no plain file."""
+    from abey.protocol.base import ID_PATTERN  # not where pydantic may be broken
+
+    try:
+        return re.match(ID_PATTERN, path.name) is not None and not stat.S_ISREG(host.status(path).st_mode)
+    except OSError:  # it went, or cannot be looked at: then it is told as a session that cannot be read
+        return True
+
+
+def _work(host: Host, directory: Path) -> int:
+    """How long the session takes, in bytes of a journal."""
+    from abey.runtime.retention import tree_bytes
+
+    return _size(host, directory / JOURNAL) + tree_bytes(host.io, directory / "blobs") // OUTPUT_SHARE
+
+
+def _is_folder(host: Host, path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(host.status(path).st_mode)
+    except OSError:
+        return False
 
 
 def _size(host: Host, path: Path) -> int:

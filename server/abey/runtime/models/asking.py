@@ -11,7 +11,7 @@ from abey.errors import ModelFailed
 from abey.protocol.config import HttpModel
 from abey.runtime.models.attachments import inlined
 from abey.runtime.models.bodies import AnswerBody
-from abey.runtime.models.dialects import assembly_of, body_of, headers_of
+from abey.runtime.models.dialects import assembly_of, body_of, has_key, headers_of
 from abey.runtime.models.failures import failure_of, json_of
 from abey.runtime.models.http import Post, Reply, posted
 from abey.runtime.models.naming import own_names
@@ -62,7 +62,7 @@ class Asking:
         async with watch.over(post.where), posted(post, self.network) as reply:
             watch.seen()
             if reply.status not in (200, 201):
-                raise await self._refusal(reply)
+                raise await self._refusal(reply, post)
             async with aclosing(reply.chunks) as chunks:
                 async for chunk in chunks:
                     watch.seen()
@@ -71,7 +71,7 @@ class Asking:
                         break
             return body.end()
 
-    async def _refusal(self, reply: Reply) -> ModelFailed:
+    async def _refusal(self, reply: Reply, post: Post) -> ModelFailed:
         """The failure that a reply with another status tells of."""
         read = bytearray()
         with suppress(ModelFailed):  # of a body that breaks off, the status is enough
@@ -81,7 +81,9 @@ class Asking:
                     if len(read) > MOST_ERROR_BYTES:
                         break
         wait = retry_after_ms(reply.headers, datetime.fromisoformat(self.clock.now()))
-        return failure_of(reply.status, json_of(bytes(read)), {} if wait is None else {"retryAfterMs": wait})
+        details = {} if wait is None else {"retryAfterMs": wait}
+        key = "a key was sent" if has_key(post.headers) else "no key was sent"
+        return failure_of(reply.status, json_of(bytes(read)), details, post.where, key)
 
 
 class Watch:

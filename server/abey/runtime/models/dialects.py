@@ -1,7 +1,7 @@
 """The wire forms of the providers: where a request goes, what it says, who reads the answer."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from abey.core.conversation import ModelRequest
@@ -22,6 +22,11 @@ from abey.runtime.ports import OnDelta
 def origin_of(model: HttpModel, place: Place) -> str:
     """Whose thoughts are sent back: the same form of the same host."""
     return f"{model.provider} {place.host}"
+
+
+def has_key(headers: Mapping[str, str]) -> bool:
+    """Whether a key is sent with them."""
+    return any(name in headers for name in ("x-api-key", "api-key", "authorization"))
 
 
 def headers_of(model: HttpModel, place: Place, key: str | None) -> dict[str, str]:

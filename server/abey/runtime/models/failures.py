@@ -22,6 +22,8 @@ _BY_STATUS = {
     529: "overloaded",
 }
 
+_MAY_BE_THE_KEY = (401, 402, 403, 404)
+
 _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern, re.IGNORECASE))
     for code, pattern in (
@@ -61,11 +63,14 @@ _STRUCTURED = {
 }
 
 
-def failure_of(status: int | None, body: Any, details: Mapping[str, Any]) -> ModelFailed:
+def failure_of(
+    status: int | None, body: Any, details: Mapping[str, Any], asked: str = "the provider", key: str = ""
+) -> ModelFailed:
     """The failure that an answer with `status`, or an error inside an answer (None), tells of.
 
-    `body` is the answer's JSON value, or its text where it is none. `details` go into the failure's data. The message
-    is the provider's own: it is not to be shown before it was made harmless.
+    `body` is the answer's JSON value, or its text where it is none. `details` go into the failure's data. `asked` names
+    who was asked, `key` says of a refusal whether it was with one. The message is the provider's own: it is not to be
+    shown before it was made harmless.
     """
     fault = _fault(body)
     status = _status_in(fault) if status is None else status
@@ -73,9 +78,10 @@ def failure_of(status: int | None, body: Any, details: Mapping[str, Any]) -> Mod
     said = _message(fault)
     said = said or ("redirects are not followed; correct baseUrl" if 300 <= (status or 0) < 400 else "")
     words = f": {said}" if said else ""
-    answered = "an error in its answer" if status is None else f"status {status}"
+    shown_key = f" ({key})" if key and status in _MAY_BE_THE_KEY else ""
+    answered = "an error in its answer" if status is None else f"status {status}{shown_key}"
     more = {} if status is None else {"httpStatus": status}
-    return ModelFailed(code, f"the provider gave {answered}{words}", **more, **details)
+    return ModelFailed(code, f"{asked} gave {answered}{words}", **more, **details)
 
 
 def finish_failure(reason: str) -> ModelFailed | None:

@@ -94,6 +94,17 @@ def _httpx() -> Any:
     return httpx
 
 
+_OTHERWISE = {
+    "RemoteProtocolError": "it was closed before a whole HTTP answer came, or what came is no HTTP",
+    "LocalProtocolError": "HTTP does not allow the request",
+    "ReadError": "nothing more can be read from it",
+    "WriteError": "nothing more can be written to it",
+    "ProxyError": "the proxy does not let it through",
+    "ConnectError": "the system gives no reason, or it has no such name",
+}
+"""What the library's exceptions mean where the system says nothing; their own words may hold the URL."""
+
+
 def _reason(error: BaseException) -> str:
     """What the system says of it; not the library, whose words may hold the URL."""
     seen: BaseException | None = error
@@ -103,4 +114,4 @@ def _reason(error: BaseException) -> str:
         if isinstance(seen, OSError) and seen.errno:
             return os.strerror(seen.errno) if seen.errno > 0 else str(seen.strerror)
         seen = seen.__cause__ or seen.__context__
-    return type(error).__name__
+    return _OTHERWISE.get(type(error).__name__, "the system gives no reason")

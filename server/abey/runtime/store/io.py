@@ -111,6 +111,11 @@ class FileIO:
         """What is in a directory, in no order."""
         return os.listdir(path)
 
+    def folder_names(self, path: Path) -> list[str]:
+        """The same, without plain files."""
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries if not entry.is_file(follow_symlinks=False)]
+
     def status(self, path: Path | str) -> os.stat_result:
         """What lies at `path` itself, not where a link there leads."""
         return os.lstat(path)

@@ -1,18 +1,20 @@
 """Looks at a journal that somebody wants mended, and mends it: the original always stays (journal.md, Recovery)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+from abey.core.notes import in_words, runs_of
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record, Repaired
 from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.mending import Follow, Mended, mend
-from abey.runtime.store.scan import TornTail, holds_nothing, scan
-from abey.runtime.store.snapshots import remove_snapshots
+from abey.runtime.store.recovery import too_short
+from abey.runtime.store.scan import Problem, TornTail, holds_nothing, scan
+from abey.runtime.store.snapshots import newest_beyond, set_aside, snapshot_name
 
 GAPS_SHOWN = 20
 
@@ -42,7 +44,8 @@ class Hopeless:
 
 @dataclass(frozen=True, slots=True)
 class Mendable:
-    """`data` can become `mended`, and `original` is where `data` will be kept."""
+    """`data` can become `mended`, and `original` is where `data` will be kept. There is a snapshot of the revision
+    `beyond`, which `mended` does not reach; `lost` are the revisions that are known to be lost."""
 
     found: tuple[str, ...]
     actions: tuple[str, ...]
@@ -50,6 +53,8 @@ class Mendable:
     mended: Mended
     offset: int
     original: Path
+    beyond: int | None
+    lost: tuple[int, ...]
 
 
 Examined = Whole | Torn | Mendable | Hopeless
@@ -72,29 +77,35 @@ def examine(io: FileIO, directory: Path, follow: Follow) -> Examined:
         unread = "the first record cannot be read, and without it there is no session"
         return _hopeless(directory, mended.refused or unread)
     problem = scan(data).problem
-    if problem is None and mended.data == data:
+    beyond = newest_beyond(io, directory, mended.end.revision)
+    if problem is None and mended.data == data and beyond is None:
         return Whole((f"the journal is whole: {_revisions(mended)}, {len(data)} bytes",))
-    if isinstance(problem, TornTail) and mended.data == data[: problem.offset]:
+    if isinstance(problem, TornTail) and mended.data == data[: problem.offset] and beyond is None:
         return _torn(data, problem)
-    reason = problem.reason if problem is not None else mended.refused
     offset = problem.offset if problem is not None else len(mended.data)
     original = _free_name(io, directory, data)
-    actions = tuple(_actions(data, mended, original))
-    return Mendable(tuple(_damage(mended, offset, str(reason))), actions, data, mended, offset, original)
+    found = tuple(_damage(mended, offset, _reason(problem, mended), beyond))
+    actions = tuple(_actions(data, mended, original, beyond))
+    after = range(mended.end.revision + 1, max(*mended.lost, beyond or 0, 0) + 1)
+    return Mendable(found, actions, data, mended, offset, original, beyond, tuple(sorted({*mended.lost, *after})))
 
 
 def repair(io: FileIO, found: Mendable, now: Timestamp) -> None:
     """Puts the mended journal in the place of the old one. Raises OSError: then the journal is the one or the other,
     and whole as that."""
-    directory = found.original.parent
+    directory, mended = found.original.parent, found.mended
     if found.original.name not in io.names(directory):
         io.replace_file(found.original, found.data)
-    remove_snapshots(io, directory)
-    mended = found.mended
-    cut = len(found.data) - len(mended.data)
-    repaired = Repaired(offset=found.offset, cut_bytes=max(0, cut), may_have_run=not mended.certain)
+    repaired = Repaired(
+        offset=found.offset,
+        cut_bytes=max(0, len(found.data) - len(mended.data)),
+        may_have_run=not mended.certain or found.beyond is not None,
+        lost=runs_of(found.lost) or None,
+    )
     unit = (Record(mended.end.revision + 1, now, repaired),)
     io.replace_file(directory / JOURNAL, mended.data + encode_unit(unit, mended.end.crc)[0])
+    # not before: a journal that is too short and has no such snapshot beside it looks whole
+    set_aside(io, directory, found.beyond, _suffix(found.original))
 
 
 def _hopeless(directory: Path, reason: str) -> Hopeless:
@@ -113,43 +124,48 @@ def _torn(data: bytes, problem: TornTail) -> Torn:
     )
 
 
-def _damage(mended: Mended, offset: int, reason: str) -> Iterator[str]:
-    yield f"damage at byte {offset}: {reason}"
+def _reason(problem: Problem | None, mended: Mended) -> str | None:
+    """What is wrong with the bytes themselves, if anything is."""
+    return problem.reason if problem is not None else mended.refused
+
+
+def _damage(mended: Mended, offset: int, reason: str | None, beyond: int | None) -> Iterator[str]:
+    if reason is not None:
+        yield f"damage at byte {offset}: {reason}"
     for gap in mended.gaps[:GAPS_SHOWN]:
         yield f"bytes {gap.start} to {gap.end - 1} hold no record that continues the journal"
     if len(mended.gaps) > GAPS_SHOWN:
         yield f"and so do {len(mended.gaps) - GAPS_SHOWN} more pieces"
     yield f"{_revisions(mended)} can be kept"
+    if beyond is not None:
+        yield too_short(mended.end.revision, beyond)
     if mended.lost:
-        yield f"{_ranges(mended.lost)} can be read, but nothing kept leads to them: they are lost to the session"
+        lost = in_words(runs_of(mended.lost))
+        yield f"{lost} can be read, but nothing kept leads to them: they are lost to the session"
+    if beyond is not None:
+        yield f"{in_words(((mended.end.revision + 1, beyond),))} are lost to the session, unless there is a copy"
     elif mended.certain:
         yield "nothing is lost"
-    else:
+    elif not mended.lost:
         yield "what followed cannot be read: it is lost to the session"
 
 
-def _actions(data: bytes, mended: Mended, original: Path) -> Iterator[str]:
+def _actions(data: bytes, mended: Mended, original: Path, beyond: int | None) -> Iterator[str]:
     yield f"keep the journal as it is, {len(data)} bytes, as {original.name}"
     yield f"write {_revisions(mended)} to a new journal in its place"
-    doubt = "nothing else changes" if mended.certain else "every call that has no result is uncertain then"
+    if beyond is not None:
+        yield f"keep the snapshot as {snapshot_name(beyond)}{_suffix(original)}"
+    is_certain = mended.certain and beyond is None
+    doubt = "nothing else changes" if is_certain else "every call that has no result is uncertain then"
     yield f"record the repair: {doubt}"
 
 
 def _revisions(mended: Mended) -> str:
-    first, last = mended.first, mended.end.revision
-    return f"revision {last}" if first == last else f"revisions {first} to {last}"
+    return in_words(((mended.first, mended.end.revision),))
 
 
-def _ranges(revisions: Sequence[int]) -> str:
-    """Rising numbers in words: `revisions 3, 5 to 9`."""
-    ranges: list[tuple[int, int]] = []
-    for one in revisions:
-        if ranges and one == ranges[-1][1] + 1:
-            ranges[-1] = (ranges[-1][0], one)
-        else:
-            ranges.append((one, one))
-    words = [f"{first}" if first == last else f"{first} to {last}" for first, last in ranges]
-    return f"revision{'s' if len(revisions) > 1 else ''} {', '.join(words)}"
+def _suffix(original: Path) -> str:
+    return original.name.removeprefix(JOURNAL)
 
 
 def _free_name(io: FileIO, directory: Path, data: bytes) -> Path:

@@ -72,6 +72,16 @@ def from_text(text: bytes, fetch: Fetch) -> Snapshot | None:
         raise Unusable(f"it cannot be read: {type(error).__name__}") from error
 
 
+def made_of(text: bytes) -> tuple[str, int] | None:
+    """Whose snapshot it is, and of which revision, also where another version wrote it; None where it does not say."""
+    try:
+        _check(text)
+        head = json.loads(text[: text.index(b"\n") + 1] + b"]}")
+        return str(head["session"]["created"]["sessionId"]), int(head["journal"]["revision"])
+    except (Unusable, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
 def _lines(snapshot: Snapshot, is_kept: IsKept) -> Iterator[bytes]:
     head = {
         "format": FORMAT,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from abey.runtime.store.blobs import BLOBS, blobs_of
 from abey.runtime.store.io import FileIO
-from abey.runtime.store.snapshot_text import Snapshot, Unusable, from_text, to_text
+from abey.runtime.store.snapshot_text import Snapshot, Unusable, from_text, made_of, to_text
 
 KEPT = 2
 
@@ -48,6 +48,24 @@ def find_snapshot(io: FileIO, directory: Path, journal: bytes) -> Found:
     return Found(None, 0, tuple(disagreements))
 
 
+def snapshot_name(revision: int) -> str:
+    """How the file is called."""
+    return f"snapshot-{revision}.json"
+
+
+def newest_beyond(io: FileIO, directory: Path, revision: int) -> int | None:
+    """The newest revision after this one of which there is a whole snapshot of the session in `directory`: the session
+    has been there, whatever its journal says. Raises nothing."""
+    for beyond in sorted((one for one in _revisions(io, directory) if one > revision), reverse=True):
+        try:
+            text = io.read(_path(directory, beyond))
+        except OSError:
+            continue  # what cannot be read proves nothing
+        if made_of(text) == (directory.name, beyond):
+            return beyond
+    return None
+
+
 def write_snapshot(io: FileIO, directory: Path, snapshot: Snapshot) -> int:
     """Its size in bytes. It is durable when this returns, and only KEPT are left, it and older ones. Raises OSError;
     ValueError for NaN and Infinity."""
@@ -61,10 +79,15 @@ def write_snapshot(io: FileIO, directory: Path, snapshot: Snapshot) -> int:
     return len(text)
 
 
-def remove_snapshots(io: FileIO, directory: Path) -> None:
-    """Raises OSError."""
+def set_aside(io: FileIO, directory: Path, beyond: int | None, suffix: str) -> None:
+    """No snapshot counts any more, durably; the one of revision `beyond` is kept, with that suffix. Raises OSError."""
     for revision in _revisions(io, directory):
-        io.remove(_path(directory, revision))
+        path = _path(directory, revision)
+        if revision == beyond:
+            io.rename(path, path.with_name(path.name + suffix))
+        else:
+            io.remove(path)
+    io.sync_directory(directory)
 
 
 def _compare(snapshot: Snapshot, session_id: str, revision: int, journal: bytes) -> None:
@@ -95,4 +118,4 @@ def _revisions(io: FileIO, directory: Path) -> list[int]:
 
 
 def _path(directory: Path, revision: int) -> Path:
-    return directory / f"snapshot-{revision}.json"
+    return directory / snapshot_name(revision)

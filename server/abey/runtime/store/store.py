@@ -46,7 +46,7 @@ class Store:
         """Every session on disk, damaged or not, in the order of their ids. Raises RecordFailed where their folder
         cannot be read."""
         try:
-            names = self._io.names(self._sessions)
+            names = self._io.folder_names(self._sessions)
         except FileNotFoundError:
             return ()
         except OSError as error:

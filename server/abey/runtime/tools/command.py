@@ -52,7 +52,7 @@ class CommandRunner:
         except OSError as error:
             return "tool/failed", f"cannot start {program.argv[0]}: {error.strerror}"
         if ended is None:
-            return "tool/timeout", f"[timed out after {seconds:g} seconds]"
+            return "tool/timeout", f"[timed out after {seconds:g} second{'' if seconds == 1 else 's'}]"
         return (None, None) if ended.exit_code == 0 else ("tool/failed", _how(ended))
 
     async def _run(self, program: Program, seconds: float, output: WholeOutput) -> Ended | None:

@@ -23,7 +23,7 @@ def export_document(session: Session, records: Sequence[j.Record]) -> Iterator[s
     yield f"- session: `{_code(session.id)}`, revision {session.revision}\n"
     yield f"- agent: {_inline(session.created.agent)}\n"
     yield f"- folder: {_inline(session.created.cwd)}\n"
-    yield f"- began {session.created_at}, last changed {session.updated_at}\n"
+    yield f"- began {records[0].at}, last changed {session.updated_at}\n"
     for turn in session.turns:
         yield from _turn(turn, usage)
     for queued in session.queue:
