@@ -126,7 +126,7 @@ async def test_of_a_session_in_memory_the_daemon_knows_more_than_its_files(subje
         warning(
             "snapshots",
             "session well: snapshot-3.json is ignored: it is of session x; its journal counts",
-            "nothing is lost: the next snapshot takes its place",
+            sessions.SNAPSHOT_ADVICE,
             "well",
         ),
         error(

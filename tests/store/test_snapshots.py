@@ -4,7 +4,6 @@ import errno
 import hashlib
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +19,12 @@ from abey.protocol.journal import Record, RecordData
 from abey.protocol.session import Usage
 from abey.protocol.transcript import TextPart
 from abey.runtime.event_log import EventLog
-from abey.runtime.following import Follower
 from abey.runtime.reviving import Broken, follow
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import Journal
-from abey.runtime.store.recovery import Damaged, Opened, load_journal, open_journal
+from abey.runtime.store.recovery import Opened, load_journal, open_journal
 from abey.runtime.store.references import no_blobs
-from abey.runtime.store.repairing import Mendable, examine, repair
 from abey.runtime.store.snapshot_text import Snapshot, Unusable, from_text
 from abey.runtime.store.snapshots import Found, find_snapshot, write_snapshot
 
@@ -101,14 +98,21 @@ def kept(directory: Path, units: Units) -> Kept:
     return keep(directory, units)
 
 
+def forget(directory: Path) -> None:
+    """What an opening has put aside is where it was."""
+    for tail in directory.glob("*.tail-*"):
+        tail.unlink()
+    for ahead in directory.glob("*.ahead"):
+        ahead.rename(ahead.with_suffix(""))
+
+
 def both(directory: Path, data: bytes) -> tuple[Told, Told]:
     """What opening this journal comes to with the snapshots that are there, and without them."""
     told_of = []
     for opening in (load_journal, open_journal):
-        for tail in directory.glob("*.tail-*"):
-            tail.unlink()
         (directory / "journal.jsonl").write_bytes(data)
         told_of.append(told(opening(DISK, directory, NOW)))
+        forget(directory)
     return told_of[0], told_of[1]
 
 
@@ -248,19 +252,27 @@ def cut_short(tmp_path: Path) -> tuple[Kept, bytes]:
     return kept, data
 
 
-def test_a_snapshot_of_more_than_there_is_proves_a_loss_whoever_wrote_it(tmp_path: Path) -> None:
+def test_a_snapshot_of_more_than_there_is_loses_and_the_loss_is_recorded_whoever_wrote_it(tmp_path: Path) -> None:
     kept, data = cut_short(tmp_path)
     path = kept.directory / "snapshot-6.json"
     body = path.read_bytes().replace(b'"version":"', b'"version":"99.', 1)
     lines = body[: body.rindex(b"\n", 0, -1) + 1]
     path.write_bytes(lines + b'],"sha256":"%b"}\n' % hashlib.sha256(lines).hexdigest().encode())
-    lost = "snapshot-6.json knew 6 revisions, and the journal has 3: put journal.jsonl back from a copy"
-    for opening in (load_journal, open_journal):
+    for tail, opening in ((b"", load_journal), (b"0123", open_journal)):
+        (kept.directory / "snapshot-6.json").write_bytes(path.read_bytes())
+        kept.journal.write_bytes(data + tail)
         found = opening(DISK, kept.directory, NOW)
-        assert isinstance(found, Damaged)
-        assert (found.reason, found.offset, [one.rev for one in found.records]) == (lost, len(data), [1, 2, 3])
+        assert isinstance(found, Opened)
+        told = j.Repaired(offset=len(data), cut_bytes=len(tail), may_have_run=True, lost=((4, 6),))
+        assert ([one.rev for one in found.records], found.repaired) == ([1, 2, 3, 4], told)
+        assert not path.exists()
+        again = opening(DISK, kept.directory, NOW)
+        assert isinstance(again, Opened) and again.repaired is None
+        forget(kept.directory)
+    kept.journal.write_bytes(data)
     path.write_bytes(path.read_bytes()[:-1])  # garbled, it proves nothing
-    assert isinstance(load_journal(DISK, kept.directory, NOW), Opened)
+    proof = load_journal(DISK, kept.directory, NOW)
+    assert isinstance(proof, Opened) and proof.repaired is None
 
 
 def test_a_snapshot_of_another_session_or_under_another_name_proves_nothing(tmp_path: Path) -> None:
@@ -273,23 +285,21 @@ def test_a_snapshot_of_another_session_or_under_another_name_proves_nothing(tmp_
     assert isinstance(load_journal(DISK, stranger.directory, NOW), Opened)
 
 
-def test_a_repair_that_is_cut_short_anywhere_forgets_no_loss(tmp_path: Path) -> None:
-    done = False
+def test_an_opening_that_is_cut_short_anywhere_forgets_no_loss(tmp_path: Path) -> None:
+    whole = False
     for at in range(40):
         kept, data = cut_short(tmp_path / str(at))
-        found = examine(DISK, kept.directory, Follower("01k0").take)
-        assert isinstance(found, Mendable) and (found.beyond, found.lost) == (6, (4, 5, 6))
-        with suppress(OSError):
-            repair(FaultyIO(Fault(at, sticky=True)), found, NOW)
-            done = True
+        first = open_journal(FaultyIO(Fault(at, sticky=True)), kept.directory, NOW)
         opened = open_journal(DISK, kept.directory, NOW)
+        assert isinstance(opened, Opened)
         told_of = [one.data for one in opened.records if isinstance(one.data, j.Repaired)]
         expected = j.Repaired(offset=len(data), cut_bytes=0, may_have_run=True, lost=((4, 6),))
-        assert isinstance(opened, Damaged) or told_of == [expected]
-        assert list(kept.directory.glob("snapshot-6.json*"))
-        if done:
+        assert told_of[0] == expected
+        assert [path.name for path in kept.directory.glob("snapshot-6.json*")] == ["snapshot-6.json.ahead"]
+        whole = isinstance(first, Opened)
+        if whole:
             break
-    assert done
+    assert whole
 
 
 def test_a_snapshot_of_another_version_is_no_disagreement(kept: Kept) -> None:

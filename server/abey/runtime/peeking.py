@@ -14,9 +14,9 @@ from abey.protocol.journal import CallFinished
 from abey.runtime.store.blobs import read_blob
 from abey.runtime.store.io import READ_LIMIT, FileIO, Space
 from abey.runtime.store.journal import JOURNAL
-from abey.runtime.store.recovery import Damaged, Opened, open_journal
+from abey.runtime.store.recovery import Damaged, Opened, open_journal, too_short
 from abey.runtime.store.references import BlobLost
-from abey.runtime.store.snapshots import find_snapshot
+from abey.runtime.store.snapshots import find_snapshot, newest_beyond
 
 NO_TIME = "1970-01-01T00:00:00.000Z"
 """Of the records that opening a session writes; here none are."""
@@ -25,6 +25,7 @@ NO_TIME = "1970-01-01T00:00:00.000Z"
 @dataclass(frozen=True, slots=True)
 class Peeked:
     """`session` as far as it can be read. `torn`: opening it would cut off a last write that is not whole.
+    `shorter` says of a journal that a snapshot knew more of what is missing.
 
     `damage` says why it cannot be opened, and `offset` at which byte. `lost` names the blobs that are missing
     or damaged; `disagreements` say which snapshots lose against the journal.
@@ -32,6 +33,7 @@ class Peeked:
 
     session: Session | None
     torn: bool = False
+    shorter: str | None = None
     damage: str | None = None
     offset: int | None = None
     lost: tuple[str, ...] = ()
@@ -93,7 +95,9 @@ def peek(io: FileIO, directory: Path) -> Peeked:
     session, fault = _folded(found)
     lost = (*found.lost, *_lost_outputs(io, directory, found))
     if looking.tried:
-        return Peeked(session, torn=True, lost=lost)
+        beyond = newest_beyond(io, directory, session.revision) if session else None
+        shorter = too_short(session.revision, beyond) if session and beyond is not None else None
+        return Peeked(session, torn=True, shorter=shorter, lost=lost)
     if isinstance(found, Damaged):
         return Peeked(session, damage=found.reason, offset=found.offset, lost=lost)
     return Peeked(session, damage=fault, lost=lost, disagreements=_disagreements(io, directory))

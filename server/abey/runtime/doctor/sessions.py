@@ -111,9 +111,15 @@ def _session(host: Host, subject: Subject, directory: Path) -> Iterator[Finding]
     peeked = _peeked(host, directory)
     if running is not None and name in running.whole:
         # it may be being written to at this very moment
-        peeked = replace(peeked, torn=False, disagreements=running.disagreements.get(name, ()))
+        peeked = replace(peeked, torn=False, shorter=None, disagreements=running.disagreements.get(name, ()))
     yield from _about(name, peeked)
     yield from _quota(host, directory)
+
+
+SNAPSHOT_ADVICE = (
+    "if the journal was cut, or replaced by an older one, put it back from a copy; else nothing is lost, and the next"
+    " snapshot takes its place"
+)
 
 
 def _about(name: str, peeked: "Peeked") -> Iterator[Finding]:
@@ -121,12 +127,14 @@ def _about(name: str, peeked: "Peeked") -> Iterator[Finding]:
         at = "" if peeked.offset is None else f" at byte {peeked.offset}"
         what = f"session {name} is damaged{at}: {peeked.damage}"
         yield error("sessions", what, f"`abey repair {name}` shows what can be mended", name)
+    elif peeked.shorter is not None:
+        yield error("sessions", f"session {name}: {peeked.shorter}", "do that before the session is opened", name)
     elif peeked.torn:
         what = f"session {name}: the last write is not whole; it is cut off, and kept, when the session is opened"
         yield warning("sessions", what, f"`abey session show {name}` opens it", name)
     for one in peeked.disagreements:
         what = f"session {name}: {one}; its journal counts"
-        yield warning("snapshots", what, "nothing is lost: the next snapshot takes its place", name)
+        yield warning("snapshots", what, SNAPSHOT_ADVICE, name)
     if peeked.lost:
         more = f" and {len(peeked.lost) - 1} more" if len(peeked.lost) > 1 else ""
         what = f"session {name} has lost contents, which are shown so: {peeked.lost[0]}{more}"

@@ -15,7 +15,7 @@ from abey.runtime.store.blobs import blobs_of
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
 from abey.runtime.store.scan import Damage, NewerVersion, Scan, TornTail, holds_nothing, scan
-from abey.runtime.store.snapshots import NONE, Found, find_snapshot, newest_beyond, snapshot_name
+from abey.runtime.store.snapshots import NONE, Found, find_snapshot, newest_beyond, set_aside, snapshot_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,22 @@ def _open(io: FileIO, directory: Path, now: Timestamp, look: Callable[[bytes], F
 
 def _judged(io: FileIO, directory: Path, now: Timestamp, data: bytes, found: Scan) -> Opened | Damaged:
     match found.problem:
-        case None | TornTail() if (beyond := newest_beyond(io, directory, found.end.revision)) is not None:
-            return Damaged(directory.name, too_short(found.end.revision, beyond), found.end.size, _flat(found.units))
-        case None if _kept(directory / JOURNAL, found.end.size):
-            # a repair was cut short: what is unfinished may have run, and nothing says so yet
-            return _repair(io, directory / JOURNAL, data, found, now)
-        case None:
-            return _opened(_journal(io, directory / JOURNAL, data, found), found.units)
-        case TornTail():
-            return _repair(io, directory / JOURNAL, data, found, now)
+        case None | TornTail():
+            beyond = newest_beyond(io, directory, found.end.revision)
+            # a tail that is kept already: a repair was cut short, and nothing says yet that anything may have run
+            if found.problem is None and beyond is None and not _kept(directory / JOURNAL, found.end.size):
+                return _opened(_journal(io, directory / JOURNAL, data, found), found.units)
+            return _repair(io, directory / JOURNAL, data, found, now, beyond)
         case Damage(offset, reason):
             return Damaged(directory.name, reason, offset, _flat(found.units))
         case NewerVersion(offset, reason):
             return Damaged(directory.name, f"written by a newer version: {reason}", offset, _flat(found.units))
         case _:
             assert_never(found.problem)
+
+
+AHEAD = ".ahead"
+"""What the name of a snapshot gets that knew more than its journal."""
 
 
 def too_short(revision: int, beyond: int) -> str:
@@ -147,17 +148,23 @@ def _why_foreign(session_id: str, data: bytes, found: Scan) -> str | None:
     return "the journal does not begin with the record created"
 
 
-def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp) -> Opened | Damaged:
+def _repair(io: FileIO, path: Path, data: bytes, found: Scan, now: Timestamp, beyond: int | None) -> Opened | Damaged:
+    """Cuts off a torn tail, if there is one, and records what is missing: `beyond` is the revision that a snapshot
+    knew, and the snapshot is put aside."""
     offset = found.end.size
     journal = _journal(io, path, data, found)
     try:
         if found.problem is not None:
             _keep(io, path, offset, data[offset:])
             _cut(io, path, offset)
-        cut_bytes = _kept(path, offset)[-1].lstat().st_size
-        repaired = Repaired(offset=offset, cut_bytes=cut_bytes, may_have_run=True)
+        kept = _kept(path, offset)
+        cut_bytes = kept[-1].lstat().st_size if kept else 0
+        lost = ((found.end.revision + 1, beyond),) if beyond is not None else None
+        repaired = Repaired(offset=offset, cut_bytes=cut_bytes, may_have_run=True, lost=lost)
         unit = (Record(found.end.revision + 1, now, repaired),)
         journal.append(unit)
+        if beyond is not None:
+            set_aside(io, path.parent, beyond, AHEAD)
     except (OSError, RecordFailed) as error:
         reason = f"the last write is not whole, and could not be repaired: {_words(error)}"
         return Damaged(path.parent.name, reason, offset, _flat(found.units))

@@ -12,7 +12,7 @@ from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.mending import Follow, Mended, mend
-from abey.runtime.store.recovery import too_short
+from abey.runtime.store.recovery import AHEAD, too_short
 from abey.runtime.store.scan import Problem, TornTail, holds_nothing, scan
 from abey.runtime.store.snapshots import newest_beyond, set_aside, snapshot_name
 
@@ -80,8 +80,10 @@ def examine(io: FileIO, directory: Path, follow: Follow) -> Examined:
     beyond = newest_beyond(io, directory, mended.end.revision)
     if problem is None and mended.data == data and beyond is None:
         return Whole((f"the journal is whole: {_revisions(mended)}, {len(data)} bytes",))
-    if isinstance(problem, TornTail) and mended.data == data[: problem.offset] and beyond is None:
-        return _torn(data, problem)
+    if isinstance(problem, TornTail) and mended.data == data[: problem.offset]:
+        return _torn(data, problem, mended.end.revision, beyond)
+    if problem is None and mended.data == data:
+        return _torn(data, None, mended.end.revision, beyond)
     offset = problem.offset if problem is not None else len(mended.data)
     original = _free_name(io, directory, data)
     found = tuple(_damage(mended, offset, _reason(problem, mended), beyond))
@@ -113,15 +115,19 @@ def _hopeless(directory: Path, reason: str) -> Hopeless:
     return Hopeless((reason,), f"there is nothing to mend; {way_out}")
 
 
-def _torn(data: bytes, problem: TornTail) -> Torn:
-    size = len(data) - problem.offset
-    return Torn(
-        (f"the last write, from byte {problem.offset} on, is not whole: {problem.reason}",),
-        (
-            f"move its {size} bytes to {JOURNAL}.tail-{problem.offset}, as opening the session does",
-            "record the repair: every call that has no result is uncertain then",
-        ),
-    )
+def _torn(data: bytes, problem: TornTail | None, revision: int, beyond: int | None) -> Torn:
+    """What opening the session mends: a tail that is not whole, an end that a snapshot knew to be further on."""
+    found, actions = [], []
+    if problem is not None:
+        size = len(data) - problem.offset
+        found.append(f"the last write, from byte {problem.offset} on, is not whole: {problem.reason}")
+        actions.append(f"move its {size} bytes to {JOURNAL}.tail-{problem.offset}, as opening the session does")
+    if beyond is not None:
+        found.append(too_short(revision, beyond))
+        found.append(f"{in_words(((revision + 1, beyond),))} are lost to the session, unless there is a copy")
+        actions.append(f"keep the snapshot as {snapshot_name(beyond)}{AHEAD}, as opening the session does")
+    actions.append("record the repair: every call that has no result is uncertain then")
+    return Torn(tuple(found), tuple(actions))
 
 
 def _reason(problem: Problem | None, mended: Mended) -> str | None:
