@@ -50,6 +50,19 @@ def test_a_flipped_bit_in_any_byte_is_found_at_its_record(units: Units, chunks: 
             assert found.problem == Damage(start, found.problem.reason if found.problem else "")
 
 
+def test_a_newline_that_a_torn_write_overwrote_glues_its_records_and_is_a_torn_tail_still(
+    chunks: tuple[bytes, ...],
+) -> None:
+    before, last = b"".join(chunks[:3]), chunks[3]
+    newline = last.index(b"\n")
+    for garbled in (b"\0", b"x"):
+        data = before + last[: newline - 9] + garbled * 10 + last[newline + 1 :]
+        assert scan(data).problem == TornTail(len(before), "the checksum does not match")
+        assert isinstance(scan(data + chunks[4]).problem, Damage)
+    glued = before + last[:newline] + last[newline + 1 :]
+    assert isinstance(scan(glued).problem, Damage)
+
+
 @pytest.mark.parametrize("filler", [b"\0", b"a"], ids=["nothing", "digits"])
 def test_a_hundred_megabytes_of_nothing_are_seen_through_at_once(chunks: tuple[bytes, ...], filler: bytes) -> None:
     data = chunks[0] + filler * (100 << 20)

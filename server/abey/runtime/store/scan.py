@@ -145,13 +145,14 @@ def _later_entries(data: bytes, offset: int) -> Iterator[Entry | None]:
     """Every valid record from `offset` on; None for what no torn write can hold.
 
     The sectors of a write reach the disk in any order: later records of the torn write itself may stand after its bad
-    one, each in a line of its own. A record glued to another one is no torn write: bytes do not go missing.
+    one, the newline between them overwritten, too. A whole record glued to another one is no torn write: bytes do not
+    go missing.
     """
     for start in record_starts(data, offset):
         line = data.rfind(b"\n", 0, start) + 1
         newline = data.find(b"\n", start, start + RECORD_LIMIT)
         entry = decode(data[start:newline]) if newline >= 0 else Garbled("the line does not end")
-        if line < start and not (isinstance(entry, Garbled) and isinstance(decode(data[line:start]), Garbled)):
+        if line < start and not isinstance(decode(data[line:start]), Garbled):
             yield None
         elif not isinstance(entry, Garbled):
             yield entry if isinstance(entry, Entry) else None
