@@ -85,7 +85,7 @@ def test_a_folder_that_is_empty_or_ours_is_made_private(tmp_path: Path, names: l
 
 
 @pytest.mark.parametrize("names", [["essay"], ["agents", "essay"], ["sessions", "src"]])
-def test_a_folder_of_other_things_keeps_its_mode_and_must_be_nobody_elses_to_write(
+def test_a_folder_of_other_things_keeps_its_mode_unless_others_may_write_there(
     tmp_path: Path, names: list[str]
 ) -> None:
     for name in names:
@@ -93,10 +93,15 @@ def test_a_folder_of_other_things_keeps_its_mode_and_must_be_nobody_elses_to_wri
     tmp_path.chmod(0o755)
     assert (state_folder(tmp_path), tmp_path.stat().st_mode & 0o777) == (tmp_path, 0o755)
     tmp_path.chmod(0o777)
-    told = f"holds other things, such as {names[-1]}, and others may write there; name another place"
-    with pytest.raises(NotOurs, match=told):
-        state_folder(tmp_path)
-    assert tmp_path.stat().st_mode & 0o777 == 0o777
+    assert (state_folder(tmp_path), tmp_path.stat().st_mode & 0o777) == (tmp_path, 0o700)
+
+
+@pytest.mark.parametrize("name", ["/", "/tmp", "/var/tmp/."])
+def test_everybodys_folder_holds_no_sessions_and_stays_as_it_is(name: str) -> None:
+    before = Path(name).stat()
+    with pytest.raises(NotOurs, match="is everybody's folder; name another place"):
+        state_folder(Path(name))
+    assert Path(name).stat().st_mode == before.st_mode
 
 
 def test_the_peer_of_a_socket_is_known() -> None:

@@ -17,6 +17,9 @@ _OURS = frozenset(
 """Also the folder of agents may be the same, and a file system of its own has a folder of its own."""
 
 
+_EVERYBODYS = tuple(map(Path, ("/", "/tmp", "/var/tmp", "/dev/shm")))
+
+
 class NotOurs(Exception):
     """A folder or a peer belongs to another user, or a folder is none, or is used for something else."""
 
@@ -31,10 +34,14 @@ def peer_uid(connection: socket.socket) -> int:
 
 
 def state_folder(path: Path) -> Path:
-    """`path` as the private folder of sessions, made if absent. One that holds other things, too, keeps its mode: what
-    is made in it is private anyway, unless others may write there. Raises NotOurs: why, and the way out."""
+    """`path` as the private folder of sessions, made if absent. One that holds other things, too, keeps its mode, as
+    long as others may not write there: what is made in it is private anyway. Raises NotOurs: why, and the way out."""
     try:
-        return _shared_folder(path) if path.is_dir() and _strangers(path) else private_folder(path)
+        if not path.is_dir():
+            return private_folder(path)
+        if any(folder.exists() and folder.samefile(path) for folder in _EVERYBODYS):
+            raise NotOurs(f"{path} is everybody's folder")
+        return path if _is_kept(path) else private_folder(path)
     except (NotOurs, OSError) as error:
         reason = f"{error.filename or path}: {error.strerror}" if isinstance(error, OSError) else str(error)
         raise NotOurs(f"{reason}; name another place with ABEY_STATE_DIR or `abey --state-dir`") from error
@@ -58,16 +65,9 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def _strangers(path: Path) -> list[str]:
-    """What stands there and is none of ours."""
-    names = set(os.listdir(path)) - _OURS
-    return sorted(name for name in names if not name.startswith(("daemon.", "index.sqlite")))
-
-
-def _shared_folder(path: Path) -> Path:
+def _is_kept(path: Path) -> bool:
+    """Whether it is this user's, others may not write there, and it holds what is none of ours."""
     found = path.stat()
-    if found.st_uid != os.getuid():
-        raise NotOurs(f"{path} belongs to user {found.st_uid}, not to {os.getuid()}")
-    if stat.S_IMODE(found.st_mode) & 0o022:
-        raise NotOurs(f"{path} holds other things, such as {_strangers(path)[0]}, and others may write there")
-    return path
+    names = set(os.listdir(path)) - _OURS
+    strangers = any(not name.startswith(("daemon.", "index.sqlite")) for name in names)
+    return strangers and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o022
