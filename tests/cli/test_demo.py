@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from abey_cli.commands.demo import cleaning_up
+
 ABEY = [sys.executable, "-c", "import sys; from abey_cli.main import main; sys.exit(main())", "demo"]
 BEGUN = """
 $ abey session start --agent-file demo.json -p 'What is in this folder, and what time is it?'
@@ -102,3 +104,14 @@ def test_a_signal_leaves_nothing_behind(temporary: Path, number: signal.Signals,
         program.send_signal(number)
         program.communicate(timeout=60)
     assert (program.returncode, left_by(temporary)) == (code, [])
+
+
+def test_a_signal_is_what_counts_when_what_it_cut_off_fails_as_well() -> None:
+    with pytest.raises(SystemExit) as ended, cleaning_up():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise AttributeError("half done")
+    assert ended.value.code == 143
+    with pytest.raises(AttributeError, match="ours"), cleaning_up():
+        raise AttributeError("ours")

@@ -70,7 +70,7 @@ FAREWELL = "\nNothing of this is left. Next: an agent file of your own; docs/age
 
 def demo(context: Context) -> int:
     """Exit 3 where nobody can be asked and --yes is not given: the call then waits, as it would for days."""
-    with _cleaning_up(), tempfile.TemporaryDirectory(prefix="abey-demo-") as root, _stage(context, root) as stage:
+    with cleaning_up(), tempfile.TemporaryDirectory(prefix="abey-demo-") as root, _stage(context, root) as stage:
         return _play(context, stage)
 
 
@@ -151,17 +151,24 @@ def _stage(context: Context, root: str) -> Iterator[Context]:
 
 
 @contextlib.contextmanager
-def _cleaning_up() -> Iterator[None]:
+def cleaning_up() -> Iterator[None]:
     """A signal unwinds, so that the daemon and the folder go; while they go, another one is not heard."""
-    before = [(number, signal.signal(number, _unwind)) for number in SIGNALS]
+    heard: list[int] = []
+
+    def unwind(number: int, _frame: Any) -> NoReturn:
+        heard.append(number)
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = [(number, signal.signal(number, unwind)) for number in SIGNALS]
     try:
         yield
+    except Exception:
+        # what was interrupted may fail in its own cleaning up, as argparse does
+        if not heard:
+            raise
+        raise SystemExit(128 + heard[0]) from None
     finally:
         for number, handler in before:
             signal.signal(number, handler)
-
-
-def _unwind(number: int, _frame: Any) -> NoReturn:
-    for each in SIGNALS:
-        signal.signal(each, signal.SIG_IGN)
-    raise SystemExit(128 + number)
