@@ -69,8 +69,8 @@ def test_a_flood_of_output_holds_up_nobody_and_fills_neither_memory_nor_disk(pla
         usual, slowest = sorted(took)[len(took) * 98 // 100], max(took)
         figures = f"{peak - before} bytes, {usual:.3f} s, {slowest:.3f} s, {len(took)} requests"
         print(figures)
-        # how long each took is the machine's matter; none waits until all of the output is there
-        assert (peak - before < 50_000_000, len(took) > 4) == (True, True), figures
+        # one may meet a busy machine; none may wait for the output
+        assert (peak - before < 50_000_000, usual < 0.2, slowest < 1) == (True, True, True), figures
         [call_id] = call_ids(peer, session)
         page = peer.request("agents/output", sessionId=session["sessionId"], callId=call_id, offset=KEPT - 4, limit=9)
         assert page == {"data": "y\ny\n", "encoding": "utf-8", "size": KEPT}

@@ -71,7 +71,7 @@ def test_a_hundred_megabytes_of_nothing_are_seen_through_at_once(chunks: tuple[b
     assert mend(data, lambda _: None).data == chunks[0]
     assert holds_nothing(data[len(chunks[0]) :]) == (filler == b"\0")
     # byte by byte it takes minutes, with a regular expression half a minute
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 2
 
 
 @settings(max_examples=300, deadline=None)
