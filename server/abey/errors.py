@@ -8,9 +8,11 @@ AbeyError
  ├─ Unavailable         Overloaded · DaemonDraining · DaemonGone
  ├─ RecordFailed        the journal could not be written
  ├─ SessionDamaged      the journal cannot be read past a byte
- └─ ModelFailed         model/<code>
+ ├─ ModelFailed         model/<code>
+ └─ Replayed            the recorded failure of a request, told to a repeat of it
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from abey.shared.kinds import CODES, RETRIED_MODEL_CODES
@@ -154,3 +156,20 @@ class ModelFailed(AbeyError):
     @property
     def data(self) -> dict[str, Any]:
         return {"kind": self.kind, "retryable": self.model_code in RETRIED_MODEL_CODES, **self.details}
+
+
+class Replayed(AbeyError):
+    """How a request with a key failed, as its journal has it; a try of its own needs another key."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, Any]) -> None:
+        super().__init__(message, **data)
+        self.kind = str(data.get("kind", ""))
+        self._code = code
+
+    @property
+    def code(self) -> int:
+        return self._code
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {**self.details, "replayed": True}

@@ -2,14 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.stories import asked, complete, crashed, dispatched, find
-from support.world import CLIENT, World, answer
+from support.world import CLIENT, World, answer, keyed
 
 from abey.core import events as e
-from abey.core.invariants import GAPLESS, INVARIANTS, ONCE, REPLAYED, BrokenInvariant, check, check_journal, check_step
-from abey.core.machine import ActiveRun, Invocation, Machine, Work
+from abey.core.invariants import (
+    GAPLESS,
+    INVARIANTS,
+    ONCE,
+    REMEMBERED,
+    REPLAYED,
+    BrokenInvariant,
+    check,
+    check_journal,
+    check_step,
+)
+from abey.core.machine import ActiveRun, Invocation, Machine, OpenRequest, Work
 from abey.core.session import AnswerEntry, Call, Session, Turn
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
@@ -91,6 +102,10 @@ def one_id_twice() -> Machine:
     return Machine(with_calls(session, lambda call: replace(call, call_id="c1")))
 
 
+def waits_for_nothing() -> Machine:
+    return Machine(dispatched("ask").session, Work(requests=(OpenRequest(keyed("k").request, {}, generation=7),)))
+
+
 BROKEN: list[tuple[str, Callable[[], Machine]]] = [
     ("An open batch is never sent to a model", sent_while_open),
     ("A call that runs has work in flight, and work in flight has a call that runs", running_without_work),
@@ -103,6 +118,7 @@ BROKEN: list[tuple[str, Callable[[], Machine]]] = [
     ("A stopped session has no work in flight", stopped_with_work),
     ("A call that was denied has never started", denied_after_it_started),
     ("The history closes every call exactly once, in its place", one_id_twice),
+    ("A request with a key that is in flight waits for something that is in flight", waits_for_nothing),
 ]
 
 
@@ -175,9 +191,39 @@ def a_start_too_many() -> tuple[Machine, list[j.Record]]:
     return Machine(world.session), world.records
 
 
+def retold(**changed: Any) -> tuple[Machine, list[j.Record]]:
+    """A pause under a key, told a second time with these changes."""
+    world = World()
+    world.start(None)
+    world.send(e.Pause(None, CLIENT), keyed("k"))
+    world.records.append(replace(world.records[-1], rev=3, **changed))
+    world.crash()
+    return Machine(world.session), world.records
+
+
+def a_request_twice() -> tuple[Machine, list[j.Record]]:
+    return retold(outcomes=())
+
+
+def an_outcome_twice() -> tuple[Machine, list[j.Record]]:
+    return retold(request=None)
+
+
+def an_outcome_of_nothing() -> tuple[Machine, list[j.Record]]:
+    return retold(request=None, outcomes=(j.KeyedOutcome(key="other", outcome={}),))
+
+
 @pytest.mark.parametrize(
     ("story", "sentence"),
-    [(another_memory, REPLAYED), (no_journal, REPLAYED), (a_hole, GAPLESS), (a_start_too_many, ONCE)],
+    [
+        (another_memory, REPLAYED),
+        (no_journal, REPLAYED),
+        (a_hole, GAPLESS),
+        (a_start_too_many, ONCE),
+        (a_request_twice, REMEMBERED),
+        (an_outcome_twice, REMEMBERED),
+        (an_outcome_of_nothing, REMEMBERED),
+    ],
 )
 def test_a_journal_that_breaks_an_invariant_is_told_which(
     story: Callable[[], tuple[Machine, list[j.Record]]], sentence: str

@@ -172,11 +172,16 @@ def assert_sendable(world: World) -> None:
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(ACTIONS, min_size=10, max_size=50), st.sampled_from([None, *RUNS]), st.sampled_from(list(VERSIONS)))
+@given(
+    st.lists(ACTIONS, min_size=10, max_size=50),
+    st.sampled_from([None, *RUNS]),
+    st.sampled_from(list(VERSIONS)),
+    st.booleans(),
+)
 def test_the_invariants_hold_after_every_event_crash_and_replay(
-    actions: list[Any], first: e.Run | None, version: str
+    actions: list[Any], first: e.Run | None, version: str, keyed: bool
 ) -> None:
-    world = World(VERSIONS[version])
+    world = World(VERSIONS[version], keyed=keyed)
     world.start("hello", first)
     seen: list[str] = []
     for action in actions:
@@ -186,9 +191,9 @@ def test_the_invariants_hold_after_every_event_crash_and_replay(
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(ACTIONS, min_size=5, max_size=30), st.data())
-def test_every_prefix_of_a_journal_loads_and_can_go_on(actions: list[Any], data: Any) -> None:
-    world = World()
+@given(st.lists(ACTIONS, min_size=5, max_size=30), st.data(), st.booleans())
+def test_every_prefix_of_a_journal_loads_and_can_go_on(actions: list[Any], data: Any, keyed: bool) -> None:
+    world = World(keyed=keyed)
     world.start("hello", e.UNTIL_YIELD)
     seen: list[str] = []
     for action in actions:
@@ -197,3 +202,17 @@ def test_every_prefix_of_a_journal_loads_and_can_go_on(actions: list[Any], data:
     world.records = world.records[:cut]
     world.crash()
     world.try_send(e.Drive(e.UNTIL_YIELD, CLIENT, resume=True))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=5, max_size=40), st.sampled_from([None, *RUNS]))
+def test_a_key_changes_nothing_but_what_is_remembered_of_the_request(actions: list[Any], first: e.Run | None) -> None:
+    without, world = World(), World(keyed=True)
+    for one in (without, world):
+        one.start("hello", first)
+        seen: list[str] = []
+        for action in actions:
+            play(one, action, seen)
+    told = [name for name in world.types() if name != "answered"]
+    assert (told, [end.outcome for end in world.ended]) == (without.types(), [end.outcome for end in without.ended])
+    assert [one for one in without.records if one.request or one.outcomes] == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.shell import CLIENT, Shell, agent, answer, outcome, versioned
-from support.world import TOOLS, tool
+from support.world import TOOLS, keyed, tool
 
 from abey.core import events as e
 from abey.core.hashes import proposed_hash
@@ -148,6 +148,22 @@ async def test_the_first_failed_write_stops_that_session_only_and_reopen_brings_
     assert reopened
     assert again.machine.session == live.machine.session
     assert await outcome(await shell.drive(again)) == "completed"
+
+
+async def test_a_request_with_a_key_whose_end_could_not_be_written_was_cut_off(tmp_path: Path) -> None:
+    io = FaultyIO()
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}")), DONE], io=io)
+    shell.tools.instant = False
+    live = (await shell.start("s1")).live
+    run = await shell.scheduler.submit(live, e.Drive(e.UNTIL_YIELD, CLIENT), None, keyed("k"))
+    await shell.until(lambda: "run" in shell.tools.gates)
+    io.fault = Fault(len(io.calls), errno.ENOSPC, sticky=True)
+    shell.tools.end("run")
+    with pytest.raises(RecordFailed):
+        await outcome(run)
+    io.fault = None
+    again, _ = await shell.sessions.reopen("s1")
+    assert [(one.key, one.outcome) for one in again.machine.session.requests] == [("k", None)]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abey.errors import TooLarge
-from abey.protocol.journal import RECORD_TYPES, CallExpired, CallFinished, Final, Paused, Record, Skipped, Waiting
+from abey.protocol.journal import (
+    RECORD_TYPES,
+    Answered,
+    CallExpired,
+    CallFinished,
+    Final,
+    KeyedOutcome,
+    KeyedRequest,
+    Paused,
+    Record,
+    Skipped,
+    Waiting,
+)
 from abey.runtime.store.codec import NESTING_LIMIT, RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode, encode_unit
 from abey.runtime.store.scan import End, NewerVersion, Scan, scan
 
 AT = "2025-11-29T12:00:00.000Z"
+ODD = {"z": None, "a": "\ud83d"}
 
 
 def finished(output: Any) -> Record:
@@ -46,6 +59,29 @@ def test_a_unit_has_these_bytes() -> None:
         b'"first":7,"last":8,"prev":"6c8e300f","rev":8,"type":"waiting","v":1}'
     )
     assert encode_unit(unit, 0xBEEF) == (b"6c8e300f %b\nb43e4f51 %b\n" % (first, second), 0xB43E4F51)
+
+
+def test_a_record_of_a_request_with_a_key_has_these_bytes() -> None:
+    request = KeyedRequest(key="k 1", method="agents/pause", body_hash="0" * 64)
+    outcomes = (KeyedOutcome(key="k 1", outcome={}), KeyedOutcome(key="~", outcome={"error": {"data": ODD}}))
+    unit = (Record(1, AT, Answered(), request, outcomes),)
+    payload = (
+        b'{"at":"2025-11-29T12:00:00.000Z","data":{},"first":1,"ignorable":true,"last":1,"outcomes":[{"key":"k 1",'
+        b'"outcome":{}},{"key":"~","outcome":{"error":{"data":{"z":null,"a":"\\ud83d"}}}}],"prev":"00000000",'
+        b'"request":{"bodyHash":"%b","key":"k 1","method":"agents/pause"},"rev":1,"type":"answered","v":1}'
+    ) % (b"0" * 64)
+    written, crc = encode_unit(unit, 0)
+    assert written == b"%08x %b\n" % (crc, payload)
+    assert decode(written[:-1]) == Entry(1, 1, 1, "00000000", crc, unit[0])
+
+
+def test_what_a_newer_record_tells_of_requests_is_known_though_it_is_skipped() -> None:
+    newer = {"type": "newer", "ignorable": True, "data": {"x": 1}}
+    told = {"request": {"key": "k", "method": "m", "bodyHash": "h"}, "outcomes": [{"key": "k", "outcome": {"a": 1}}]}
+    found = decode(sealed(envelope(**newer, **told)))
+    assert isinstance(found, Entry)
+    request = KeyedRequest(key="k", method="m", body_hash="h")
+    assert found.record == Record(1, AT, Skipped(), request, (KeyedOutcome(key="k", outcome={"a": 1}),))
 
 
 def test_every_record_type_comes_back_as_it_was(every_record: tuple[tuple[Record, ...], ...]) -> None:

@@ -11,6 +11,7 @@ from abey.errors import InvalidArguments, InvalidState, RecordFailed, SessionDam
 from abey.protocol.journal import Record
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
+from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.recovery import Damaged, Opened
 from abey.runtime.store.store import Store
 
@@ -134,3 +135,26 @@ def test_a_config_that_cannot_be_read_is_damage(store: Store, tmp_path: Path) ->
     (tmp_path / "home" / "abey" / "configs" / f"{HASH}.json").write_bytes(b"{")
     with pytest.raises(SessionDamaged, match=r"the agent config 0a.* cannot be read"):
         store.load_config(HASH)
+
+
+def test_what_a_crash_leaves_of_a_session_that_was_being_made_holds_nothing(
+    store: Store, tmp_path: Path, chunks: tuple[bytes, ...]
+) -> None:
+    folder = tmp_path / "home" / "abey" / "sessions" / "s1"
+    folder.mkdir()
+    assert store.holds_nothing("s1")
+    first, second, *_ = chunks
+    for left in (b"", first[:1], first[:-1], first[: len(first) // 2], bytes(4096)):
+        (folder / JOURNAL).write_bytes(left)
+        assert store.holds_nothing("s1"), left[:20]
+    for whole in (first, first + second[:-1], first[:-2] + b"x\n" + second):
+        (folder / JOURNAL).write_bytes(whole)
+        assert not store.holds_nothing("s1"), whole[:20]
+    with pytest.raises(UnknownSession):
+        store.holds_nothing("s2")
+
+
+def test_nobody_knows_what_a_session_without_its_journal_held(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "home" / "abey" / "sessions" / "s1" / "blobs").mkdir(parents=True)
+    with pytest.raises(RecordFailed):
+        store.holds_nothing("s1")

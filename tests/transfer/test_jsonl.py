@@ -79,7 +79,13 @@ def lines_of(store: Store, session_id: str = "s1") -> bytes:
 
 
 def arrival(**more: Any) -> Arrival:
-    known: dict[str, Any] = {"cwd": "/here", "env": {"HOME": "/h"}, "agent_file": None, "agent": None}
+    known: dict[str, Any] = {
+        "cwd": "/here",
+        "env": {"HOME": "/h"},
+        "agent_file": None,
+        "agent": None,
+        "workspace": None,
+    }
     return Arrival(**{**known, "now": AT, "entropy": bytes(32), **more})
 
 
@@ -115,6 +121,14 @@ def test_under_the_same_id_the_tokens_stay_and_what_was_open_is_in_doubt(store: 
     assert (records[0].at, session.created_at) == (AT, LATER_ON)  # it was made here when it came
     assert (session.created.cwd, session.created.env, records[-1].data) == ("/here", {"HOME": "/h"}, IMPORTED)
     assert [call.call_id for call in open_calls(session)] == ["c"]
+
+
+def test_on_whose_trust_an_agent_depends_is_said_by_where_it_lies_here_and_not_by_the_file(store: Store) -> None:
+    first = story()[0].data
+    assert isinstance(first, j.Created)
+    here = (replace(story()[0], data=first.model_copy(update={"workspace": "/theirs"})), *story()[1:])
+    arrived = [moved(here, arrival(workspace=one), IMPORTED, "s2")[0].data for one in ("/ours", None)]
+    assert [one.workspace for one in arrived if isinstance(one, j.Created)] == ["/ours", None]
 
 
 def test_under_another_id_every_token_is_another(store: Store) -> None:

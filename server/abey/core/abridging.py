@@ -3,6 +3,7 @@
 import json
 from typing import TypeVar
 
+from abey.protocol.ascii_json import ascii_json
 from abey.protocol.base import Json, Wire
 
 SHOWN_BYTES = 1 << 20
@@ -59,4 +60,4 @@ def _cut_text(text: str, ends: int) -> str:
 
 
 def _size(value: Json) -> int:
-    return len(json.dumps(value, separators=(",", ":")))
+    return len(ascii_json(value))

@@ -110,7 +110,7 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelCallFailed:
-    """`details` are for who waits for the call, and not recorded."""
+    """`details` are for who waits for the call; they are recorded only as the outcome of a request with a key."""
 
     invocation_id: str
     code: str

@@ -11,6 +11,12 @@ def ulid(millis: int, chance: bytes) -> str:
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def key_id(text: str) -> str:
+    """An id in the form of a ULID that `text` alone decides."""
+    chance = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return ulid(int.from_bytes(chance[:6], "big"), chance[6:])
+
+
 def derive(entropy: bytes, label: str) -> bytes:
     """32 bytes of chance for one purpose; another label gives others."""
     return hashlib.sha256(entropy + label.encode("utf-8", "surrogatepass")).digest()

@@ -7,7 +7,7 @@ from abey.core.events import Drive, NewInput, Pause, Send, Start, Update
 from abey.core.machine import Draft
 from abey.core.session import InputEntry, Session
 from abey.core.steps import begin_run, close_leftovers, follow_with
-from abey.errors import InvalidState, Overloaded, SessionBusy, SessionStopped
+from abey.errors import InvalidState, Overloaded, RevisionConflict, SessionBusy, SessionStopped
 from abey.protocol import journal as j
 from abey.protocol.transcript import Client
 
@@ -94,6 +94,17 @@ def known_input(session: Session, input_id: str) -> bool:
 def refuse_stopped(session: Session) -> None:
     if session.stopped:
         raise SessionStopped(f"session {session.id} is stopped")
+
+
+def refuse_stale(session: Session, if_revision: int | None) -> None:
+    """Raises RevisionConflict where the request was decided on another revision."""
+    refuse_revision(session.id, session.revision, if_revision)
+
+
+def refuse_revision(session_id: str, revision: int, if_revision: int | None) -> None:
+    """The same for a session at `revision`; one that was not made yet is at 0."""
+    if if_revision is not None and if_revision != revision:
+        raise RevisionConflict(f"session {session_id} is at revision {revision}, not {if_revision}", revision=revision)
 
 
 def _refuse_full(draft: Draft) -> None:

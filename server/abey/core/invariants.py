@@ -36,11 +36,14 @@ def check_journal(machine: Machine, records: Sequence[j.Record]) -> None:
         raise BrokenInvariant(REPLAYED)
     if _started_twice(records):
         raise BrokenInvariant(ONCE)
+    if _told_twice(records):
+        raise BrokenInvariant(REMEMBERED)
 
 
 REPLAYED = "What a journal replays to is what the daemon remembers"
 GAPLESS = "Revisions rise by one, without a gap"
 ONCE = "No call starts twice unless its tool is idempotent or somebody chose to run it again"
+REMEMBERED = "A request with a key is recorded once, and so is its outcome, which never comes first"
 UNCHANGED = "A call in a final state never changes"
 
 
@@ -115,6 +118,31 @@ def legal_history(messages: Sequence[Message]) -> bool:
     return not expected
 
 
+def _requests_in_flight(machine: Machine) -> bool:
+    work = machine.work
+    runs = {one.generation for one in (work.run, *work.promised) if one is not None}
+    calls = {call.call_id for call in open_calls(machine.session)}
+    return all(
+        one.generation in runs or one.call_id in calls or (one.closing and work.closing is not None)
+        for one in work.requests
+    )
+
+
+def _told_twice(records: Sequence[j.Record]) -> bool:
+    """Whether a key has two requests or two outcomes, or an outcome without a request."""
+    begun, ended = set[str](), set[str]()
+    for record in records:
+        request = record.request
+        if request is not None and request.key in begun:
+            return True
+        begun |= {request.key} if request is not None else set()
+        for outcome in record.outcomes:
+            if outcome.key in ended or outcome.key not in begun:
+                return True
+            ended.add(outcome.key)
+    return False
+
+
 def _started_twice(records: Sequence[j.Record]) -> bool:
     """Whether a call-started follows another of the same call without a choice in between, or idempotence."""
     started, idempotent = set[str](), set[str]()
@@ -143,4 +171,5 @@ INVARIANTS: dict[str, Check] = {
     "A stopped session has no work in flight": _stopped_is_quiet,
     "A call that was denied has never started": _denied_never_started,
     "The history closes every call exactly once, in its place": _history_closed,
+    "A request with a key that is in flight waits for something that is in flight": _requests_in_flight,
 }

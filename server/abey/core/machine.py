@@ -1,18 +1,19 @@
 """A session and the work in flight for it, and the draft of the next one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from abey.core.agent import Agent
 from abey.core.effects import Effect
 from abey.core.events import Ending, Run
+from abey.core.idempotency import ended
 from abey.core.ids import derive, ulid
 from abey.core.replay import apply
 from abey.core.session import Session
 from abey.errors import AbeyError
-from abey.protocol.base import Timestamp
-from abey.protocol.journal import Record, RecordData
+from abey.protocol.base import Json, Timestamp
+from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
 from abey.protocol.session import Activity
 
 
@@ -48,9 +49,28 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """A request with a key that has not ended: it waits for the end of a run, of a call, or of what is `closing`.
+
+    `answer` is its outcome so far, and `reports` what of the run comes into it.
+    """
+
+    request: KeyedRequest
+    answer: Mapping[str, Json]
+    generation: int | None = None
+    call_id: str | None = None
+    closing: bool = False
+    reports: Literal["end", "failure", "nothing"] = "failure"
+
+    @property
+    def waits(self) -> bool:
+        return self.generation is not None or self.call_id is not None or self.closing
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """What dies with the daemon. `generation` is the number of runs started or promised; `promised` are those that
-    will follow, in order."""
+    will follow, in order; `requests` are those with a key."""
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
@@ -58,6 +78,7 @@ class Work:
     run: ActiveRun | None = None
     promised: tuple[ActiveRun, ...] = ()
     closing: Closing | None = None
+    requests: tuple[OpenRequest, ...] = ()
 
     @property
     def activity(self) -> Activity:
@@ -116,7 +137,8 @@ class Context:
 class Draft:
     """A transition being made: the machine so far, what will be written, what will then be done.
 
-    `generation` is the run that the request which caused all this waits for.
+    `generation` is the run that the request which caused all this waits for; `untold` are the requests with a key whose
+    first record comes next.
     """
 
     machine: Machine
@@ -124,6 +146,7 @@ class Draft:
     records: tuple[Record, ...] = ()
     effects: tuple[Effect, ...] = ()
     generation: int | None = None
+    untold: tuple[KeyedRequest, ...] = ()
 
     @property
     def session(self) -> Session:
@@ -138,9 +161,23 @@ class Draft:
         return replace(self, context=replace(self.context, agent=self.context.latest))
 
     def write(self, data: RecordData) -> "Draft":
-        record = Record(self.session.revision + 1, self.context.now, data)
+        request = self.untold[0] if self.untold else None
+        record = Record(self.session.revision + 1, self.context.now, data, request)
         machine = replace(self.machine, session=apply(self.session, record))
-        return replace(self, machine=machine, records=(*self.records, record))
+        return replace(self, machine=machine, records=(*self.records, record), untold=self.untold[1:])
+
+    def claim(self, acts: Callable[[OpenRequest], bool]) -> "Draft":
+        """What is written next is done for the open requests that `acts` tells: none of them is left untold."""
+        asked = [one.request for one in self.work.requests if acts(one)]
+        first = (one for one in asked if one not in self.untold and not self.session.remembers(one))
+        return replace(self, untold=(*self.untold, *first))
+
+    def tell(self, outcomes: tuple[KeyedOutcome, ...]) -> "Draft":
+        """The last record, which there is, has the outcomes."""
+        *before, last = self.records
+        session = replace(self.session, requests=ended(self.session.requests, outcomes))
+        machine = replace(self.machine, session=session)
+        return replace(self, machine=machine, records=(*before, replace(last, outcomes=outcomes)))
 
     def do(self, effect: Effect) -> "Draft":
         return replace(self, effects=(*self.effects, effect))

@@ -10,6 +10,7 @@ from abey.core.budget import total
 from abey.core.calls import update_call
 from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answer, with_turn
 from abey.core.history import turn_digest, turn_messages
+from abey.core.idempotency import noted
 from abey.core.notes import repair_note
 from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.core.values import replace
@@ -32,7 +33,7 @@ def apply(session: Session | None, record: j.Record) -> Session:
     if record.rev != session.revision + 1:
         raise IllegalRecord(f"record {record.rev} cannot follow revision {session.revision}")
     after = _apply(session, record)
-    return replace(after, revision=record.rev, updated_at=record.at)
+    return replace(after, revision=record.rev, updated_at=record.at, requests=noted(after.requests, record))
 
 
 def recover(session: Session) -> Session:
@@ -69,6 +70,7 @@ def _created(record: j.Record) -> Session:
         revision=record.rev,
         config_hash=record.data.config_hash,
         title=record.data.title,
+        requests=noted((), record),
     )
 
 
@@ -103,7 +105,7 @@ def _apply(session: Session, record: j.Record) -> Session:
             return replace(_doubted(session, spared=("deferred",)), created_at=at)
         case j.Updated():
             return _updated(session, data)
-        case j.Skipped():
+        case j.Skipped() | j.Answered():
             return session
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             return _ended(session, data, at)

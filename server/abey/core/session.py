@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from abey.core.conversation import Message
+from abey.core.idempotency import Requests
 from abey.protocol.base import Timestamp
 from abey.protocol.blocks import Block
 from abey.protocol.journal import (
@@ -19,6 +20,7 @@ from abey.protocol.journal import (
     Compacted,
     Created,
     InputQueued,
+    KeyedRequest,
     ModelRequested,
 )
 from abey.protocol.session import Driver, LastError, Paused, State, TurnEnd, Usage
@@ -159,10 +161,14 @@ class Session:
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
     untold: tuple[NoteEntry, ...] = ()
+    requests: Requests = ()
 
     @property
     def id(self) -> str:
         return self.created.session_id
+
+    def remembers(self, request: KeyedRequest) -> bool:
+        return any(one.key == request.key for one in self.requests)
 
     @property
     def turn(self) -> Turn | None:

@@ -135,15 +135,21 @@ def _turn_outcome(draft: Draft, run: Run) -> str:
 def _begin_step(draft: Draft) -> Draft:
     match draft.session.state:
         case "userTurn" | "llmTurn":
-            draft = draft.with_latest_agent()
+            draft = _on_behalf(draft).with_latest_agent()
             reached = exhausted(draft.session, draft.context.agent)
             if reached is not None:
                 return reach_limit(draft, reached)
             return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
         case "partialUserTurn" if startable(draft.session):
-            return draft.with_latest_agent().with_work(replace(draft.work, phase="tools"))
+            return _on_behalf(draft).with_latest_agent().with_work(replace(draft.work, phase="tools"))
         case _:
             return draft
+
+
+def _on_behalf(draft: Draft) -> Draft:
+    """What a step records is recorded for those who wait for its run."""
+    active = draft.work.run
+    return draft.claim(lambda one: active is not None and one.generation == active.generation)
 
 
 def _ask_model(draft: Draft) -> Draft:

@@ -6,10 +6,12 @@ Laws
 - Nothing here knows a clock, a file, a network or a task: time, chance and the agent come in with the context.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from abey.core.agent import Agent
+from abey.core.answering import seal, told
 from abey.core.budget import priced
 from abey.core.completing import complete, pending_kind
 from abey.core.effects import Effect, Quarantined
@@ -32,21 +34,24 @@ from abey.core.events import (
     ToolEnded,
     Update,
 )
+from abey.core.idempotency import Keyed
 from abey.core.inputs import drive, pause, send, start, update
-from abey.core.machine import Closing, Context, Draft, Machine
+from abey.core.machine import Context, Draft, Machine
 from abey.core.replay import apply
 from abey.core.session import AnswerEntry, Session, open_calls
 from abey.core.steps import end_run, settle, step_over
-from abey.core.turns import begin_closing, end_turn, finish_closing
+from abey.core.turns import close, end_turn, finish_closing
 from abey.errors import ModelFailed
 from abey.protocol import journal as j
+from abey.protocol.base import Json
 from abey.protocol.blocks import ProposedCall, TextBlock
 from abey.protocol.session import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What an event came to. `generation` is the run that the request waits for, if it waits for one.
+    """What an event came to. `generation` is the run that the request waits for, if it waits for one, and `answer` what
+    else it is told, without the session.
 
     `agent` is the version that the step now running began with.
     """
@@ -56,25 +61,28 @@ class Transition:
     effects: tuple[Effect, ...]
     generation: int | None
     agent: Agent
+    answer: Mapping[str, Json]
 
 
-def transition(machine: Machine, event: Event, context: Context) -> Transition:
-    """The machine after `event`. Raises AbeyError where the event is not legal, before anything is built."""
-    draft = Draft(machine, context)
+def transition(machine: Machine, event: Event, context: Context, keyed: Keyed | None = None) -> Transition:
+    """The machine after `event`, which a request with a key came with if `keyed` says so. Raises AbeyError where the
+    event is not legal, before anything is built."""
+    draft = Draft(machine, context, untold=() if keyed is None else (keyed.request,))
     if machine.work.phase == "none":
         draft = draft.with_latest_agent()
-    return _done(settle(_decide(draft, event)))
+    return _done(settle(_decide(draft, event)), event, keyed)
 
 
-def begin(event: Start, context: Context) -> Transition:
+def begin(event: Start, context: Context, keyed: Keyed | None = None) -> Transition:
     """A session that did not exist: its first record, and what follows from it."""
-    created = j.Record(1, context.now, event.created)
+    created = j.Record(1, context.now, event.created, keyed.request if keyed else None)
     machine = Machine(apply(None, created))
-    return _done(settle(start(Draft(machine, context, records=(created,)), event)))
+    return _done(settle(start(Draft(machine, context, records=(created,)), event)), event, keyed)
 
 
-def _done(draft: Draft) -> Transition:
-    return Transition(draft.machine, draft.records, draft.effects, draft.generation, draft.context.agent)
+def _done(draft: Draft, event: Event, keyed: Keyed | None) -> Transition:
+    answer, draft = told(draft, event), seal(draft, event, keyed)
+    return Transition(draft.machine, draft.records, draft.effects, draft.generation, draft.context.agent, answer)
 
 
 def _decide(draft: Draft, event: Event) -> Draft:
@@ -94,7 +102,7 @@ def _decide(draft: Draft, event: Event) -> Draft:
         case Update():
             return update(draft, event)
         case Cancel() | Stop():
-            return _close(draft, event)
+            return close(draft, event)
         case GraceOver():
             due = draft.work.closing is not None and event.generation == draft.work.closing.generation
             return finish_closing(draft) if due else draft
@@ -104,22 +112,6 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return _report(draft, event)
         case _:
             assert_never(event)
-
-
-def _close(draft: Draft, event: Cancel | Stop) -> Draft:
-    session, work = draft.session, draft.work
-    closing = Closing("stop" if isinstance(event, Stop) else "cancel", event.reason, event.client.name)
-    if work.closing is not None and work.closing.ending == "cancel" and closing.ending == "stop":
-        return draft.with_work(
-            replace(work, closing=replace(work.closing, ending="stop", reason=event.reason, by=closing.by))
-        )
-    if session.stopped or work.closing is not None:
-        return draft
-    if isinstance(event, Cancel):
-        turn = session.open_turn
-        if turn is None or session.state == "completed" or event.turn_id not in (None, turn.turn_id):
-            return draft
-    return begin_closing(draft, closing)
 
 
 def _expire(draft: Draft) -> Draft:

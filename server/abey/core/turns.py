@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from abey.core.effects import Abort, StartGrace
+from abey.core.events import Cancel, Stop
 from abey.core.machine import Closing, Draft
 from abey.core.session import AnswerEntry, Session, open_calls
 from abey.protocol import journal as j
@@ -44,6 +45,23 @@ def reach_limit(draft: Draft, message: str) -> Draft:
     return end_turn(draft, j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message))
 
 
+def close(draft: Draft, event: Cancel | Stop) -> Draft:
+    """Cancels the turn, or stops the session; a stop overtakes a cancel. What is over already stays as it is."""
+    session, work = draft.session, draft.work
+    closing = Closing("stop" if isinstance(event, Stop) else "cancel", event.reason, event.client.name)
+    if work.closing is not None and work.closing.ending == "cancel" and closing.ending == "stop":
+        return draft.with_work(
+            replace(work, closing=replace(work.closing, ending="stop", reason=event.reason, by=closing.by))
+        )
+    if session.stopped or work.closing is not None:
+        return draft
+    if isinstance(event, Cancel):
+        turn = session.open_turn
+        if turn is None or session.state == "completed" or event.turn_id not in (None, turn.turn_id):
+            return draft
+    return begin_closing(draft, closing)
+
+
 def begin_closing(draft: Draft, closing: Closing) -> Draft:
     """Everything in flight is told to end, and has `stopGraceSeconds` for it."""
     closing = replace(closing, generation=draft.work.generation)
@@ -60,6 +78,7 @@ def finish_closing(draft: Draft) -> Draft:
     closing, turn = draft.work.closing, draft.session.open_turn
     if closing is None:
         return draft
+    draft = draft.claim(lambda one: one.closing)
     unresolved = open_calls(draft.session)
     for call in unresolved:
         doubt = call.may_have_run

@@ -59,7 +59,7 @@ def bare_view(machine: Machine) -> s.Session:
 def summary_view(machine: Machine) -> Summary:
     session = machine.session
     kinds = [kind for call in open_calls(session) if (kind := pending_kind(call)) and kind != "running"]
-    attention: Attention = "error" if session.last_error else "none"
+    attention: Attention = "error" if session.last_error and not session.stopped else "none"
     for kind in ("question", "approval", "external", "uncertain"):
         if kind in kinds:
             attention = kind
@@ -74,6 +74,11 @@ def summary_view(machine: Machine) -> Summary:
         pending_count=len(kinds),
         attention=attention,
     )
+
+
+def damaged_summary(machine: Machine) -> Summary:
+    """Of a session that can only be looked at: nobody can answer a call of it, and somebody should mend it."""
+    return summary_view(Machine(machine.session)).model_copy(update={"pending_count": 0, "attention": "error"})
 
 
 def output(session: Session) -> str | None:

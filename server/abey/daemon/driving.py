@@ -1,20 +1,19 @@
-"""The methods that move a session: start, step, run, send, complete, and the ways to end things."""
+"""The methods that move a session: start, step, run, send, and the ways to end things."""
 
 import asyncio
 import os
 
 from abey.core import events as e
-from abey.core.completing import pending_kind
+from abey.core.answering import STARTED, place_in_queue, run_outcome
 from abey.core.effects import EndRun
+from abey.core.idempotency import Keyed, input_id
 from abey.core.ids import ulid
-from abey.core.session import Call, open_calls
-from abey.core.turns import queue_order
-from abey.core.views import resolution_view
-from abey.daemon.services import Services
-from abey.errors import AbeyError, DaemonDraining, InvalidArguments
-from abey.protocol import queries as q
+from abey.daemon.idempotency import Done, Outcome, keyed, new_id, refuse_made
+from abey.daemon.services import Services, lent_by
+from abey.errors import DaemonDraining, InvalidArguments
+from abey.protocol import methods as m
 from abey.protocol import requests as r
-from abey.protocol.journal import CallResolved, Cancelled, Created, Stopped
+from abey.protocol.journal import Created
 from abey.protocol.session import Session
 from abey.protocol.transcript import Part, TextPart
 from abey.rpc.peer import Peer
@@ -24,26 +23,32 @@ from abey.runtime.scheduler import Submitted
 from abey.runtime.tools.environment import allowed_environment
 
 TITLE_LENGTH = 80
+INTERRUPTED = "interrupted"
 RUNS: dict[str, e.Run | None] = {"none": None, "step": e.STEP, "turn": e.THIS_TURN}
 
 
 class Driving:
-    """Handlers. A request that waits only waits: what it started goes on without it."""
+    """Handlers, and what makes an answer of what they come to. A request that waits only waits: what it started goes on
+    without it."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def start(self, peer: Peer, params: r.StartParams) -> Session:
+    async def start(self, peer: Peer, params: r.StartParams) -> Done:
         refuse_while_draining(self._services)
         parts = _parts(params.prompt, params.parts)
         env = environment(self._services, peer)
         cwd = folder(params.cwd, env)
-        agent, path = self._services.agent_named(params.agent, params.agent_file, params.config, cwd)
-        clock = self._services.clock
+        agent, path, workspace = await self._services.registry.aside.run(
+            self._services.agent_named, params.agent, params.agent_file, params.config, cwd, lent_by(peer)
+        )
+        session_id = await new_id(self._services, params)
+        await refuse_made(self._services, session_id, params.if_revision)
         created = Created(
-            session_id=params.session_id or ulid(millis_of(clock.now()), clock.entropy()),
+            session_id=session_id,
             agent=agent.slug,
             agent_file=path,
+            workspace=workspace,
             config=agent.config,
             config_hash=agent.config_hash,
             cwd=cwd,
@@ -51,105 +56,109 @@ class Driving:
             env=allowed_environment(env),
             client=peer.client,
         )
-        new = e.NewInput(parts) if parts else None
-        with self._services.keys.driven(created.session_id, peer.options.env):
-            submitted = await self._services.scheduler.start(e.Start(created, new, RUNS[params.run]), agent)
+        event = e.Start(created, e.NewInput(parts) if parts else None, RUNS[params.run])
+        request = keyed(m.START, params, waits=params.wait)
+        with self._services.keys.driven(session_id, peer.options.env):
+            submitted = await self._services.scheduler.start(event, agent, request)
         if params.wait:
             await self._ended(submitted)
-        return self._services.show(submitted.live)
+        return Done(submitted.live, submitted.transition.answer)
 
-    async def step(self, peer: Peer, params: r.StepParams) -> r.StepResult:
+    async def step(self, peer: Peer, params: r.StepParams) -> Done:
         refuse_while_draining(self._services)
         parts = _parts(params.prompt, params.parts)
         event = e.Drive(e.STEP, peer.client, e.NewInput(parts) if parts else None)
-        end, live = await self._drive(peer, params, event)
-        return r.StepResult(outcome=end.outcome if end else "started", session=self._services.show(live))
+        return await self._drive(peer, params, event, keyed(m.STEP, params))
 
-    async def run(self, peer: Peer, params: r.RunParams) -> r.RunResult:
-        return await self._run(peer, params, e.Drive(_run(params), peer.client))
+    async def run(self, peer: Peer, params: r.RunParams) -> Done:
+        refuse_while_draining(self._services)
+        event = e.Drive(_run(params), peer.client)
+        return await self._drive(peer, params, event, keyed(m.RUN, params, waits=params.wait), wait=params.wait)
 
-    async def resume(self, peer: Peer, params: r.RunParams) -> r.RunResult:
-        return await self._run(peer, params, e.Drive(_run(params), peer.client, resume=True))
+    async def resume(self, peer: Peer, params: r.RunParams) -> Done:
+        refuse_while_draining(self._services)
+        event = e.Drive(_run(params), peer.client, resume=True)
+        return await self._drive(peer, params, event, keyed(m.RESUME, params, waits=params.wait), wait=params.wait)
 
-    async def pause(self, peer: Peer, params: r.PauseParams) -> Session:
+    async def pause(self, peer: Peer, params: r.PauseParams) -> Done:
         live = await self._services.sessions.get(params.session_id)
-        await self._services.scheduler.submit(live, e.Pause(params.reason, peer.client), params.if_revision)
-        return self._services.show(live)
+        event, request = e.Pause(params.reason, peer.client), keyed(m.PAUSE, params)
+        submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
+        return Done(live, submitted.transition.answer)
 
-    async def send(self, peer: Peer, params: r.SendParams) -> r.SendResult:
+    async def send(self, peer: Peer, params: r.SendParams) -> Done:
         live = await self._services.sessions.get(params.session_id)
-        clock = self._services.clock
-        input_id = params.input_id or ulid(millis_of(clock.now()), clock.entropy())
-        new = e.NewInput(_parts(params.prompt, params.parts), input_id, params.delivery)
-        event = e.Send(new, RUNS[params.run], peer.client)
+        new = e.NewInput(_parts(params.prompt, params.parts), self._input_id(params), params.delivery)
+        event, request = e.Send(new, RUNS[params.run], peer.client), keyed(m.SEND, params, waits=params.wait)
         with self._services.keys.driven(live.id, peer.options.env):
-            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        queued = [one.input_id for one in queue_order(submitted.transition.machine.session)]
-        position = queued.index(input_id) + 1 if input_id in queued else 0
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
         if params.wait:
             await self._ended(submitted)
-        return r.SendResult(input_id=input_id, position=position, session=self._services.show(live))
+        return Done(live, submitted.transition.answer)
 
-    async def complete(self, peer: Peer, params: r.CompleteParams) -> r.CompleteResult:
-        live, token = await self._services.sessions.of_token(params.token)
-        event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume)
-        with self._services.keys.driven(live.id, peer.options.env):
-            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        call = _call(live, token)
-        applied = any(
-            isinstance(record.data, CallResolved) and record.data.call_id == call.call_id
-            for record in submitted.transition.records
-        )
-        if applied and params.wait:
-            await _finished(live, call)
-            if submitted.run is not None:
-                await asyncio.shield(submitted.run)
-        return r.CompleteResult(
-            applied=applied,
-            resolution=resolution_view(_call(live, token)),
-            turn_complete=not open_calls(live.machine.session),
+    async def cancel(self, peer: Peer, params: r.CancelParams) -> Done:
+        event = e.Cancel(params.turn_id, params.reason, peer.client)
+        return await self._close(params, event, keyed(m.CANCEL, params))
+
+    async def stop(self, peer: Peer, params: r.StopParams) -> Done:
+        return await self._close(params, e.Stop(params.reason, peer.client), keyed(m.STOP, params))
+
+    async def reopen(self, _: Peer, params: r.SessionEffect) -> r.AppliedResult:
+        live, applied = await self._services.sessions.reopen(params.session_id, params.if_revision)
+        return r.AppliedResult(applied=applied, session=self._services.show(live))
+
+    def shown(self, _: r.Effect, live: Live, __: Outcome) -> Session:
+        return self._services.show(live)
+
+    def stepped(self, _: r.StepParams, live: Live, outcome: Outcome) -> r.StepResult:
+        return r.StepResult(outcome=outcome.get("outcome", INTERRUPTED), session=self._services.show(live))
+
+    def ran(self, _: r.RunParams, live: Live, outcome: Outcome) -> r.RunResult:
+        """How many steps an interrupted run has made is not known."""
+        return r.RunResult(
+            outcome=outcome.get("outcome", INTERRUPTED),
+            steps=outcome.get("steps", 0),
             session=self._services.show(live),
         )
 
-    async def cancel(self, peer: Peer, params: r.CancelParams) -> r.AppliedResult:
-        event = e.Cancel(params.turn_id, params.reason, peer.client)
-        return await self._close(params, event)
+    def sent(self, params: r.SendParams, live: Live, outcome: Outcome) -> r.SendResult:
+        """An interrupted request was waiting for its run; its input is where it is now."""
+        input_id = outcome.get("inputId") or self._input_id(params)
+        return r.SendResult(
+            input_id=input_id,
+            position=outcome.get("position", place_in_queue(live.machine.session, input_id)),
+            session=self._services.show(live),
+        )
 
-    async def stop(self, peer: Peer, params: r.StopParams) -> r.AppliedResult:
-        return await self._close(params, e.Stop(params.reason, peer.client))
+    def closed(self, _: r.SessionEffect, live: Live, outcome: Outcome) -> r.AppliedResult:
+        """Had an interrupted request been applied, its outcome would be recorded with that."""
+        return r.AppliedResult(applied=outcome.get("applied", False), session=self._services.show(live))
 
-    async def reopen(self, _: Peer, params: q.SessionParams) -> r.AppliedResult:
-        live, applied = await self._services.sessions.reopen(params.session_id)
-        return r.AppliedResult(applied=applied, session=self._services.show(live))
+    def _input_id(self, params: r.SendParams) -> str:
+        """The client's own, or that of the key, or one of ours."""
+        if params.input_id is not None:
+            return params.input_id
+        if params.idempotency_key is not None:
+            return input_id(params.session_id, params.idempotency_key)
+        return ulid(millis_of(self._services.clock.now()), self._services.clock.entropy())
 
-    async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop) -> r.AppliedResult:
+    async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop, request: Keyed | None) -> Done:
         live = await self._services.sessions.get(params.session_id)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        done = submitted.transition
-        ended = any(isinstance(record.data, Cancelled | Stopped) for record in done.records)
+        submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
         while live.machine.work.closing is not None and live.failure is None:
             await live.changed.wait()
         if live.failure is not None:
             raise live.refusal()
-        return r.AppliedResult(
-            applied=ended or done.machine.work.closing is not None, session=self._services.show(live)
-        )
-
-    async def _run(self, peer: Peer, params: r.RunParams, event: e.Drive) -> r.RunResult:
-        refuse_while_draining(self._services)
-        end, live = await self._drive(peer, params, event, wait=params.wait)
-        session = self._services.show(live)
-        if end is None:
-            return r.RunResult(outcome="started", steps=0, session=session)
-        return r.RunResult(outcome=end.outcome, steps=end.steps, session=session)
+        return Done(live, submitted.transition.answer)
 
     async def _drive(
-        self, peer: Peer, params: r.SessionEffect, event: e.Drive, *, wait: bool = True
-    ) -> tuple[EndRun | None, Live]:
+        self, peer: Peer, params: r.SessionEffect, event: e.Drive, request: Keyed | None, *, wait: bool = True
+    ) -> Done:
         live = await self._services.sessions.get(params.session_id)
         with self._services.keys.driven(live.id, peer.options.env):
-            submitted = await self._services.scheduler.submit(live, event, params.if_revision)
-        return (await self._ended(submitted) if wait else None), live
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
+        end = await self._ended(submitted) if wait else None
+        return Done(live, STARTED if end is None else run_outcome(end))
 
     async def _ended(self, submitted: Submitted) -> EndRun | None:
         """How the run ended that the request waits for. A model failure carries the session that it left."""
@@ -200,17 +209,3 @@ def _title(parts: tuple[Part, ...]) -> str:
     text = next((part.text for part in parts if isinstance(part, TextPart)), "").strip()
     line = text.splitlines()[0] if text else ""
     return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"
-
-
-def _call(live: Live, token: str) -> Call:
-    found = live.machine.session.find_call(token)
-    if found is None:
-        raise AbeyError(f"token {token} is gone")
-    return found[1]
-
-
-async def _finished(live: Live, call: Call) -> None:
-    """Waits until a call that was started by an answer has ended, or waits for somebody again."""
-    waiter = live.calls.get(call.call_id)
-    if waiter is not None and pending_kind(call) is None:
-        await asyncio.shield(waiter)

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from abey.core.agent import Agent
-from abey.core.ids import ulid
+from abey.core.idempotency import made_at_once
 from abey.daemon.driving import environment, folder, refuse_while_draining
-from abey.daemon.services import Services
+from abey.daemon.idempotency import Done, keyed, new_id, refuse_made
+from abey.daemon.services import Named, Services, lent_by
 from abey.errors import InvalidState
 from abey.protocol import journal as j
+from abey.protocol import methods as m
 from abey.protocol import upkeep as u
 from abey.protocol.base import ID_PATTERN, Json
-from abey.protocol.session import Session
 from abey.rpc.peer import Peer
-from abey.runtime.clock import millis_of
 from abey.runtime.live import Live
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.store import Store
@@ -67,12 +67,16 @@ class Transfer:
         agent = self._services.agent_of(machine)
         return await asyncio.to_thread(self._write, params, path, agent)
 
-    async def import_(self, peer: Peer, params: u.ImportParams) -> Session:
+    async def import_(self, peer: Peer, params: u.ImportParams) -> Done:
         refuse_while_draining(self._services)
         path = absolute(params.path)
         held = await asyncio.to_thread(read_source, self._io, path, params.format)
-        plan = self._foreign(peer, params, held) if isinstance(held, Foreign) else self._journal(peer, params, held)
-        return self._services.show(await self._adopted(params, plan))
+        ours = await new_id(self._services, params)
+        if isinstance(held, Foreign):
+            plan = await self._services.registry.aside.run(self._foreign, peer, params, held, ours)
+        else:
+            plan = await self._services.registry.aside.run(self._journal, peer, params, held, ours)
+        return Done(await self._adopted(params, plan), {})
 
     def _write(self, params: u.ExportParams, path: Path, agent: Agent | None) -> u.ExportResult:
         exported = export(self._store, params.session_id, agent, params.format)
@@ -84,46 +88,50 @@ class Transfer:
         *wanted, last = plan.ids
         for session_id in wanted:
             try:
-                return await self._adopt(session_id, plan)
+                return await self._adopt(params, session_id, plan)
             except InvalidState:
                 continue
-        return await self._adopt(last, plan)
+        return await self._adopt(params, last, plan)
 
-    async def _adopt(self, session_id: str, plan: Plan) -> Live:
+    async def _adopt(self, params: u.ImportParams, session_id: str, plan: Plan) -> Live:
+        await refuse_made(self._services, session_id, params.if_revision)
         if self._store.exists(session_id):
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
         for token in plan.tokens if session_id == plan.own else ():
             if await self._services.sessions.has_token(token):
                 message = f"another session has issued the token {token}; import this one under an id of your own"
                 raise InvalidState(message, token=token)
-        records = await asyncio.to_thread(plan.make, session_id)
-        return await self._adopting.adopt(records, plan.configs, plan.wholes)
+        request, records = keyed(m.IMPORT, params), await asyncio.to_thread(plan.make, session_id)
+        made = made_at_once(records, request.request if request else None)
+        return await self._adopting.adopt(made, plan.configs, plan.wholes)
 
-    def _ids(self, params: u.ImportParams, own: str | None) -> tuple[str, ...]:
-        """The id that was asked for, else the file's own, else one of ours."""
-        if params.session_id is not None:
-            return (params.session_id,)
-        clock = self._services.clock
-        ours = ulid(millis_of(clock.now()), clock.entropy())
+    def _ids(self, params: u.ImportParams, own: str | None, ours: str) -> tuple[str, ...]:
+        """The id that was asked for, or that of the key, else the file's own, else one of ours."""
+        if params.session_id is not None or params.idempotency_key is not None:
+            return (ours,)
         return (own, ours) if own is not None and re.match(ID_PATTERN, own) else (ours,)
 
-    def _named(self, params: u.ImportParams, cwd: str) -> tuple[Agent, str | None] | None:
-        """The agent that the request names, and its file."""
+    def _named(self, peer: Peer, params: u.ImportParams, cwd: str) -> Named | None:
+        """The agent that the request names."""
         if params.agent is None and params.agent_file is None:
             return None
-        return self._services.agent_named(params.agent, params.agent_file, None, cwd)
+        return self._services.agent_named(params.agent, params.agent_file, None, cwd, lent_by(peer))
 
-    def _foreign(self, peer: Peer, params: u.ImportParams, held: Foreign) -> Plan:
+    def _workspace_around(self, agent_file: str | None) -> str | None:
+        """Importing trusts what is in the file, not the workspace in which the agent file lies that it names."""
+        around = None if agent_file is None else self._services.registry.workspace_around(Path(agent_file))
+        return None if around is None else str(around)
+
+    def _foreign(self, peer: Peer, params: u.ImportParams, held: Foreign, ours: str) -> Plan:
         env, source = environment(self._services, peer), Path(params.path).name
         cwd = folder(params.cwd, env)
-        agent, path = self._named(params, cwd) or (
-            self._services.registry.inline(implied_config(held.file, source), cwd),
-            None,
-        )
+        implied = partial(self._services.registry.inline, implied_config(held.file, source), cwd)
+        agent, path, workspace = self._named(peer, params, cwd) or Named(implied())
         created = j.Created(
             session_id="",
             agent=agent.slug,
             agent_file=path,
+            workspace=workspace,
             config=agent.config,
             config_hash=agent.config_hash,
             cwd=cwd,
@@ -139,22 +147,23 @@ class Transfer:
             here = created.model_copy(update={"session_id": session_id})
             return import_records(held.file, here, imported, agent, now, entropy)
 
-        return Plan(self._ids(params, held.file.session_id), make, None, (), {}, {})
+        return Plan(self._ids(params, held.file.session_id, ours), make, None, (), {}, {})
 
-    def _journal(self, peer: Peer, params: u.ImportParams, held: Journalled) -> Plan:
+    def _journal(self, peer: Peer, params: u.ImportParams, held: Journalled, ours: str) -> Plan:
         env = environment(self._services, peer)
         cwd = held.created.cwd if params.cwd is None and os.path.isdir(held.created.cwd) else folder(params.cwd, env)
-        named = self._named(params, cwd)
-        agent, path = named or (None, held.created.agent_file)
+        named = self._named(peer, params, cwd)
+        path = named.path if named else held.created.agent_file
         arrival = Arrival(
             cwd=cwd,
             env=allowed_environment(env),
             agent_file=path if path is not None and os.path.isfile(path) else None,
-            agent=agent,
+            agent=named.agent if named else None,
+            workspace=named.workspace if named else self._workspace_around(path),
             now=self._services.clock.now(),
             entropy=self._services.clock.entropy(),
         )
         imported = j.Imported(format="jsonl", source=Path(params.path).name)
         make = partial(moved, held.records, arrival, imported)
         own = held.created.session_id
-        return Plan(self._ids(params, own), make, own, tokens_of(held.records), held.configs, held.wholes)
+        return Plan(self._ids(params, own, ours), make, own, tokens_of(held.records), held.configs, held.wholes)

@@ -3,15 +3,18 @@
 from contextlib import suppress
 
 from abey.core import events as e
+from abey.daemon.idempotency import Done, Outcome, keyed
 from abey.daemon.paging import cursor_at, start_of
 from abey.daemon.services import Services
 from abey.errors import SessionDamaged
+from abey.protocol import methods as m
 from abey.protocol import params as p
-from abey.protocol import queries as q
+from abey.protocol import requests as r
 from abey.protocol import upkeep as u
 from abey.protocol.session import Session
 from abey.rpc.peer import Peer
 from abey.runtime.keeping import Keeping
+from abey.runtime.live import Live
 
 
 class Upkeep:
@@ -21,18 +24,21 @@ class Upkeep:
         self._services = services
         self._keeping = keeping
 
-    async def update(self, peer: Peer, params: u.UpdateParams) -> Session:
+    async def update(self, peer: Peer, params: u.UpdateParams) -> Done:
         live = await self._services.sessions.get(params.session_id)
-        event = e.Update(params.title, params.archived, peer.client)
-        await self._services.scheduler.submit(live, event, params.if_revision)
+        event, request = e.Update(params.title, params.archived, peer.client), keyed(m.UPDATE, params)
+        submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
+        return Done(live, submitted.transition.answer)
+
+    def shown(self, _: u.UpdateParams, live: Live, __: Outcome) -> Session:
         return self._services.show(live)
 
     async def delete(self, _: Peer, params: u.DeleteParams) -> p.Nothing:
         await self._keeping.delete(params.session_id, params.if_revision, force=params.force)
         return p.Nothing()
 
-    async def restore(self, _: Peer, params: q.SessionParams) -> Session:
-        machine, damage = await self._keeping.restore(params.session_id)
+    async def restore(self, _: Peer, params: r.SessionEffect) -> Session:
+        machine, damage = await self._keeping.restore(params.session_id, params.if_revision)
         return self._services.show_machine(machine, damage)
 
     async def trash(self, _: Peer, params: u.TrashParams) -> u.TrashResult:
@@ -46,7 +52,7 @@ class Upkeep:
         if not params.apply:
             found = await self._keeping.examine(params.session_id)
         else:
-            found = await self._keeping.repair(params.session_id)
+            found = await self._keeping.repair(params.session_id, params.if_revision)
         return u.RepairResult(
             session_id=params.session_id,
             found=found.found,

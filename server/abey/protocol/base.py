@@ -13,6 +13,7 @@ Json = Any
 ID_PATTERN = r"^[0-9a-z][0-9a-z_-]{0,63}\Z"
 SessionId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z][0-9a-z_-]{0,63}$", max_length=64)]
 Token = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+IdempotencyKey = Annotated[str, StringConstraints(pattern=r"^[ -~]{1,128}$", min_length=1, max_length=128)]
 Int = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 """Numbers and booleans are what they are: a string that looks like one is refused."""
@@ -53,6 +54,14 @@ class Wire(BaseModel):
             for name, value in dump(self).items()
             if name not in absent
         }
+
+
+class Repeatable(Wire):
+    """What a request with a key is answered. `replayed`: it had ended before, and this is its outcome, with the session
+    as it is now. `interrupted`: a daemon ended before the request did, and nobody can tell how far it got."""
+
+    replayed: Flag | None = None
+    interrupted: Flag | None = None
 
 
 class LenientWire(Wire):

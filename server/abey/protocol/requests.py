@@ -4,30 +4,37 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from abey.protocol.base import Flag, Int, Json, SessionId, Wire
+from abey.protocol.base import Flag, IdempotencyKey, Int, Json, Repeatable, SessionId, Wire
 from abey.protocol.outcomes import Outcome, Resolution
 from abey.protocol.params import Name, Parts, Prompt, exactly_one
 from abey.protocol.session import Delivery, Session
 
 
 class Effect(Wire):
-    """What every request with an effect on a session may say besides: the revision it was decided on."""
+    """What every request with an effect on a session may say besides: the revision it was decided on, and a key under
+    which a repeat is the same request."""
 
     if_revision: Int | None = Field(default=None, ge=0)
+    idempotency_key: IdempotencyKey | None = None
 
 
 class SessionEffect(Effect):
     session_id: Name
 
 
-class StartParams(Wire):
+class NewSession(Effect):
+    """A request that makes a session: its revision before is 0, and without `session_id` a key gives it its id."""
+
+    session_id: SessionId | None = None
+
+
+class StartParams(NewSession):
     agent: Name | None = None
     agent_file: Name | None = None
     config: dict[str, Json] | None = None
     prompt: Prompt | None = None
     parts: Parts | None = None
     cwd: str | None = None
-    session_id: SessionId | None = None
     title: str | None = None
     run: Literal["none", "step", "turn"] = "none"
     wait: Flag = True
@@ -42,7 +49,7 @@ class StepParams(SessionEffect):
     parts: Parts | None = None
 
 
-class StepResult(Wire):
+class StepResult(Repeatable):
     outcome: str
     session: Session
 
@@ -54,7 +61,7 @@ class RunParams(SessionEffect):
     wait: Flag = True
 
 
-class RunResult(Wire):
+class RunResult(Repeatable):
     outcome: str
     steps: Int
     session: Session
@@ -79,7 +86,7 @@ class SendParams(SessionEffect):
         return self
 
 
-class SendResult(Wire):
+class SendResult(Repeatable):
     """`position` is 0 when the input was committed at once, else its place in the queue, from 1."""
 
     input_id: str
@@ -101,7 +108,7 @@ class CompleteParams(Effect):
         return self
 
 
-class CompleteResult(Wire):
+class CompleteResult(Repeatable):
     applied: Flag
     resolution: Resolution
     turn_complete: Flag
@@ -117,7 +124,7 @@ class StopParams(SessionEffect):
     reason: str | None = None
 
 
-class AppliedResult(Wire):
+class AppliedResult(Repeatable):
     applied: Flag
     session: Session
 

@@ -1,8 +1,9 @@
 """The numbered events of a session: the last ones in memory, the numbers from the journal (protocol.md, Events)."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from abey.core.abridging import abridged
 from abey.core.agent import Agent
@@ -56,12 +57,10 @@ class EventLog:
 
         `agent_of` gives the version of the agent that a session used, which the journal names: not the current one.
         """
-        if after > self.next_seq or after + 1 < self.oldest_seq:
+        if after >= self.next_seq or after + 1 < self.oldest_seq:
             return None
         found: list[AgentsEvent] = []
-        for entry in self._kept:
-            if entry.first_seq + len(entry.marks) <= after + 1:
-                continue
+        for entry in self._entries(after):
             for index, mark in enumerate(entry.marks):
                 seq = entry.first_seq + index
                 if seq > after:
@@ -69,6 +68,11 @@ class EventLog:
                 if len(found) == limit:
                     return tuple(found)
         return tuple(found)
+
+    def _entries(self, after: int) -> Iterable[_Entry]:
+        """Those with events after that number, in order; sought from the end, where most readers are."""
+        newer = takewhile(lambda entry: entry.first_seq + len(entry.marks) > after + 1, reversed(self._kept))
+        return reversed(list(newer))
 
 
 def _event(entry: _Entry, seq: int, mark: Mark, agent: Agent | None) -> AgentsEvent:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from abey.core.completing import pending_kind
+from abey.core.inputs import refuse_revision, refuse_stale
 from abey.core.machine import Machine
 from abey.core.session import Session, open_calls
 from abey.errors import (
     AbeyError,
     InvalidState,
-    RevisionConflict,
     SessionBusy,
     SessionDamaged,
     UnknownSession,
@@ -63,16 +63,18 @@ class Keeping:
         calls wait or nobody can tell (not with `force`), RecordFailed."""
         await self._to_its_end(self._delete(session_id, if_revision, force))
 
-    async def restore(self, session_id: str) -> tuple[Machine, Damage | None]:
+    async def restore(self, session_id: str, if_revision: int | None = None) -> tuple[Machine, Damage | None]:
         """Brings back the session of this id that was deleted last. Raises InvalidState where the id is in use,
-        UnknownSession where the trash has none, RecordFailed; SessionDamaged: it is back, and cannot be read."""
-        await self._to_its_end(self._restore(session_id))
+        UnknownSession where the trash has none, RevisionConflict, RecordFailed; SessionDamaged: it is back, and cannot
+        be read."""
+        await self._to_its_end(self._restore(session_id, if_revision))
         try:
             machine, damage = await self._sessions.look(session_id)
         except SessionDamaged as error:
             message = f"session {session_id} is back from the trash, and cannot be shown: {error.message}"
             raise SessionDamaged(message, **error.details) from None
-        self._ports.listener.changed(machine)
+        if damage is None:
+            self._ports.listener.changed(machine)
         return machine, damage
 
     async def trashed(self) -> tuple[Trashed, ...]:
@@ -87,14 +89,15 @@ class Keeping:
         async with entry.lock:
             return _failed(entry) or _shown(await self._examined(session_id, entry))
 
-    async def repair(self, session_id: str) -> Repair:
-        """Mends the session, if there is something to mend. Raises UnknownSession, SessionBusy, RecordFailed,
-        SessionDamaged where nothing can be mended."""
-        done = await self._to_its_end(self._repair(session_id))
+    async def repair(self, session_id: str, if_revision: int | None = None) -> Repair:
+        """Mends the session, if there is something to mend. Raises UnknownSession, SessionBusy, RevisionConflict,
+        RecordFailed, SessionDamaged where nothing can be mended."""
+        done = await self._to_its_end(self._repair(session_id, if_revision))
         if done.applied:
             with suppress(SessionDamaged):  # something else than its journal keeps it from opening
-                machine, _ = await self._sessions.look(session_id)
-                self._ports.listener.changed(machine)
+                machine, damage = await self._sessions.look(session_id)
+                if damage is None:
+                    self._ports.listener.changed(machine)
         return done
 
     async def close(self) -> None:
@@ -114,7 +117,7 @@ class Keeping:
             match entry:
                 case Live():
                     async with entry.lock:
-                        _check_revision(entry.machine.session, if_revision)
+                        refuse_stale(entry.machine.session, if_revision)
                         _check_idle(entry.machine)
                         if not force:
                             _check_calls(entry.machine.session)
@@ -124,7 +127,7 @@ class Keeping:
                     raise _undecided(entry)
                 case Broken(machine=machine):
                     if machine is not None:
-                        _check_revision(machine.session, if_revision)
+                        refuse_stale(machine.session, if_revision)
                     await self._move_away(session_id, entry)
                 case None:
                     raise UnknownSession(f"no session {session_id}", sessionId=session_id)
@@ -146,7 +149,7 @@ class Keeping:
             entry.dismiss(error)
             self._parking.forget(entry)
 
-    async def _restore(self, session_id: str) -> None:
+    async def _restore(self, session_id: str, if_revision: int | None) -> None:
         async with self._sessions.away(session_id):
             trashed = await asyncio.to_thread(self._store.trashed)
             found = [one for one in trashed if one.session_id == session_id]
@@ -155,6 +158,8 @@ class Keeping:
                 raise InvalidState(message if found else f"session {session_id} exists", sessionId=session_id)
             if not found:
                 raise _not_in_the_trash(session_id, [one.session_id for one in trashed])
+            if if_revision is not None:
+                refuse_revision(session_id, await asyncio.to_thread(self._store.revision_of, found[-1]), if_revision)
             await asyncio.to_thread(self._store.restore, found[-1])
 
     async def _examined(self, session_id: str, entry: Entry | None) -> Examined:
@@ -163,9 +168,13 @@ class Keeping:
             return Whole((*found.found, f"what keeps the session from opening is not in it: {entry.damage.reason}"))
         return found
 
-    async def _repair(self, session_id: str) -> Repair:
+    async def _repair(self, session_id: str, if_revision: int | None) -> Repair:
+        if if_revision is not None:
+            await self._sessions.entry(session_id)
         async with self._sessions.away(session_id):
             entry = self._sessions.peek(session_id)
+            if entry is not None and entry.machine is not None:
+                refuse_stale(entry.machine.session, if_revision)
             if not isinstance(entry, Live):
                 return await self._mended(session_id, entry)
             async with entry.lock:
@@ -209,12 +218,6 @@ def _failed(live: Live) -> Repair | None:
         return None
     way_out = f"`abey session reopen {live.id}` (agents/reopen) loads it again once the cause is gone"
     return Repair((f"the session stopped taking requests: {live.failure.message}", way_out), (), False)
-
-
-def _check_revision(session: Session, if_revision: int | None) -> None:
-    if if_revision is not None and if_revision != session.revision:
-        message = f"session {session.id} is at revision {session.revision}, not {if_revision}"
-        raise RevisionConflict(message, revision=session.revision)
 
 
 def _check_idle(machine: Machine) -> None:

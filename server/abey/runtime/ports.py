@@ -97,8 +97,9 @@ Sleeper = Callable[[float], Awaitable[None]]
 class AgentSource(Protocol):
     """Where the version of an agent that counts now comes from."""
 
-    def by_file(self, path: Path) -> Agent:
-        """The agent of that file. Raises UnknownAgent, InvalidAgent."""
+    def by_file(self, path: Path, workspace: str | None = None) -> Agent:
+        """The agent of that file; with `workspace` only while that is trusted. Raises UnknownAgent, InvalidAgent,
+        PermissionDenied."""
         ...
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:

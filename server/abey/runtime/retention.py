@@ -73,8 +73,8 @@ def in_session(io: FileIO, directory: Path, millis: int) -> tuple[Garbage, ...]:
 
 
 def beside_sessions(io: FileIO, state: Path, millis: int) -> tuple[Garbage, ...]:
-    """Temporary files of the state directory itself and of the agent configs. Raises OSError."""
-    folders = (_files(io, state), _own_files(io, state / "configs"))
+    """Temporary files of the state directory itself, of the agent configs and of the documents. Raises OSError."""
+    folders = (_files(io, state), _own_files(io, state / "configs"), _own_files(io, state / "documents"))
     return tuple(one for files in folders for one in _temporary(files, millis, None))
 
 
@@ -184,7 +184,7 @@ def _entries(io: FileIO, folder: Path) -> list[Path]:
 
 def _temporary(files: dict[Path, os.stat_result], millis: int, session_id: str | None) -> Iterator[Garbage]:
     for path, status in files.items():
-        if is_temporary(path.name) and _is_old(status, millis, TEMPORARY_SECONDS):
+        if is_temporary(path) and _is_old(status, millis, TEMPORARY_SECONDS):
             yield _garbage("temporary", path, status, "a temporary file, untouched for an hour", session_id)
 
 

@@ -16,10 +16,12 @@ from typing import Any
 from abey.core import effects as fx
 from abey.core.agent import Agent
 from abey.core.events import Event, GraceOver, Start, TimePassed
+from abey.core.idempotency import Keyed
+from abey.core.inputs import refuse_stale
 from abey.core.machine import Context, Machine
 from abey.core.session import Session, next_deadline
 from abey.core.transition import Transition, begin, transition
-from abey.errors import AbeyError, DaemonDraining, RecordFailed, RevisionConflict, TooLarge
+from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
 from abey.runtime.disk import DiskFloor
@@ -68,13 +70,15 @@ class Scheduler:
         """Whether a model or a tool runs for any session."""
         return any(live.machine.work.live for live in self._sessions.loaded)
 
-    async def start(self, event: Start, agent: Agent) -> Submitted:
+    async def start(self, event: Start, agent: Agent, keyed: Keyed | None = None) -> Submitted:
         """A new session, durable when this returns. Raises InvalidState where the id is taken; RecordFailed."""
-        return await self._to_its_end(self._start(event, agent))
+        return await self._to_its_end(self._start(event, agent, keyed))
 
-    async def submit(self, live: Live, event: Event, if_revision: int | None = None) -> Submitted:
+    async def submit(
+        self, live: Live, event: Event, if_revision: int | None = None, keyed: Keyed | None = None
+    ) -> Submitted:
         """One event. Raises what the machine says of it, RevisionConflict, RecordFailed."""
-        return await self._to_its_end(self._submit(live, event, if_revision))
+        return await self._to_its_end(self._submit(live, event, if_revision, keyed))
 
     async def drain(self, seconds: float) -> None:
         """No step begins any more, and runs that wait end `paused`. Returns when nothing runs, or after so many
@@ -106,9 +110,9 @@ class Scheduler:
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    async def _start(self, event: Start, agent: Agent) -> Submitted:
+    async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
         self._disk.check(millis_of(self._ports.clock.now()))
-        done = begin(event, self._context(agent, agent, None))
+        done = begin(event, self._context(agent, agent, None), keyed)
         live = await self._sessions.create(event.created.session_id, lambda: self._create(done))
         return self._took(live, done)
 
@@ -118,19 +122,16 @@ class Scheduler:
         journal = await asyncio.to_thread(self._ports.store.create, session.id, done.records)
         return Live(done.machine, journal, EventLog(), done.agent)
 
-    async def _submit(self, live: Live, event: Event, if_revision: int | None) -> Submitted:
+    async def _submit(self, live: Live, event: Event, if_revision: int | None, keyed: Keyed | None) -> Submitted:
         async with live.lock:
             if live.failure is not None:
                 raise live.refusal()
             if self._closed:
                 raise DaemonDraining("the daemon ends; ask the next one")
             session = live.machine.session
-            if if_revision is not None and if_revision != session.revision:
-                message = f"session {session.id} is at revision {session.revision}, not {if_revision}"
-                raise RevisionConflict(message, revision=session.revision)
-            latest = self._versions.latest(session)
-            context = self._context(live.agent, latest, session)
-            done = transition(live.machine, event, replace(context, full=self._ports.quota.refusal(live)))
+            refuse_stale(session, if_revision)
+            context = self._context(live.agent, self._versions.latest(session), session)
+            done = transition(live.machine, event, replace(context, full=self._ports.quota.refusal(live)), keyed)
             if done.records:
                 await self._write(live, done)
             submitted = self._took(live, done)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
+from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
 from abey.core.notes import repair_note
 from abey.core.session import issued_tokens
@@ -41,6 +42,7 @@ class Sessions:
         self.snapshots = snapshots or Snapshotting(store)
         self.disagreements: dict[str, tuple[str, ...]] = {}
         self.on_load: Callable[[Live], None] = lambda _: None
+        self.on_keep: Callable[[Entry], None] = lambda _: None
         self.on_commit: Callable[[Live, tuple[Record, ...]], None] = lambda _live, _records: None
         self.find_tokens: Callable[[str], Awaitable[Mapping[str, str]]] = self._tokens_of_all
 
@@ -77,6 +79,14 @@ class Sessions:
         if entry.machine is None:
             raise _damaged(entry.damage)
         return entry.machine, entry.damage
+
+    async def left_over(self, session_id: str) -> bool:
+        """Whether only the beginnings of a session have this id: nobody was ever told that it is there. Raises
+        UnknownSession, RecordFailed."""
+        with suppress(SessionDamaged):
+            await self.get(session_id)  # also one that is being made
+            return False
+        return await asyncio.to_thread(self._store.holds_nothing, session_id)
 
     async def all(self) -> tuple[tuple[Live, ...], tuple[Broken, ...]]:
         """Every session and every damaged one, oldest first."""
@@ -168,12 +178,14 @@ class Sessions:
         for token in [token for token, owner in self._tokens.items() if owner == session_id]:
             del self._tokens[token]
 
-    async def reopen(self, session_id: str) -> tuple[Live, bool]:
+    async def reopen(self, session_id: str, if_revision: int | None = None) -> tuple[Live, bool]:
         """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
-        RecordFailed."""
+        RevisionConflict, RecordFailed."""
         await self.entry(session_id)
         async with self.away(session_id):
             entry = self._entries.get(session_id)
+            if entry is not None and entry.machine is not None:
+                refuse_stale(entry.machine.session, if_revision)
             if isinstance(entry, Live) and entry.failure is None:
                 return entry, False
             if isinstance(entry, Live):
@@ -208,6 +220,7 @@ class Sessions:
             self._tokens |= dict.fromkeys(issued_tokens(entry.machine.session), session_id)
             self.on_load(entry)
             self.snapshots.committed(entry)
+        self.on_keep(entry)
         return entry
 
     async def study(self, session_id: str) -> Entry:

@@ -13,7 +13,7 @@ from abey.protocol.journal.calls import (
     CallResolved,
     CallStarted,
 )
-from abey.protocol.journal.record import FORMAT_VERSION, Record, RecordData
+from abey.protocol.journal.record import FORMAT_VERSION, KeyedOutcome, KeyedRequest, Record, RecordData
 from abey.protocol.journal.turns import (
     Cancelled,
     Candidate,
@@ -31,11 +31,12 @@ from abey.protocol.journal.turns import (
     ToolResults,
     Waiting,
 )
-from abey.protocol.journal.upkeep import Imported, Repaired, Skipped, Updated
+from abey.protocol.journal.upkeep import Answered, Imported, Repaired, Skipped, Updated
 
 __all__ = [
     "FORMAT_VERSION",
     "RECORD_TYPES",
+    "Answered",
     "BlobRef",
     "CallAsked",
     "CallDecided",
@@ -52,6 +53,8 @@ __all__ = [
     "Imported",
     "Input",
     "InputQueued",
+    "KeyedOutcome",
+    "KeyedRequest",
     "ModelFailure",
     "ModelRequested",
     "Paused",

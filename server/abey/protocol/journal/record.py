@@ -3,21 +3,43 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from abey.protocol.base import Int, Timestamp, Wire
+from abey.protocol.base import IdempotencyKey, Int, Json, Timestamp, Wire
 
 FORMAT_VERSION = 1
 
 
+class KeyedRequest(Wire):
+    """A request with a key, as its first record tells of it. `body_hash` covers the method and the params."""
+
+    key: IdempotencyKey
+    method: str
+    body_hash: str
+
+
+class KeyedOutcome(Wire):
+    """How the request with this key ended, as its last record tells: what it was answered beside the session, or
+    `{error: {code, message, data}}`."""
+
+    key: IdempotencyKey
+    outcome: dict[str, Json]
+
+
 class RecordData(Wire):
-    """The `data` of a record; `type` is its name in the journal."""
+    """The `data` of a record; `type` is its name in the journal. Older readers may skip an `ignorable` one."""
 
     type: ClassVar[str]
+    ignorable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of a journal. Order is by `rev` alone; `at` is for people."""
+    """One line of a journal. Order is by `rev` alone; `at` is for people.
+
+    `request`: it is the first record of that request; `outcomes`: it is the last one of these.
+    """
 
     rev: Int
     at: Timestamp
     data: RecordData
+    request: KeyedRequest | None = None
+    outcomes: tuple[KeyedOutcome, ...] = ()

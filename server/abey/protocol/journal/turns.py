@@ -10,12 +10,14 @@ from abey.protocol.transcript import Client, Part
 
 
 class Created(RecordData):
-    """Always the first record. `config` is the agent file without keys; `env` what its tools get."""
+    """Always the first record. `config` is the agent file without keys; `env` what its tools get; `workspace` the one
+    in which the agent was found by its slug: its file is read only while that is trusted."""
 
     type: ClassVar[str] = "created"
     session_id: str
     agent: str
     agent_file: str | None = None
+    workspace: str | None = None
     config: Json
     config_hash: str
     cwd: str

@@ -1,4 +1,4 @@
-"""What happens to the journal itself: it is mended, renamed, or made from a file of elsewhere."""
+"""What happens to the journal itself: it is mended, renamed, made from a file of elsewhere, or only noted in."""
 
 from typing import ClassVar
 
@@ -24,6 +24,13 @@ class Skipped(RecordData):
     """A newer version's record that an older reader may skip: it counts, and what it tells is not known here."""
 
     type: ClassVar[str] = "skipped"
+
+
+class Answered(RecordData):
+    """Requests with a key began or ended, and nothing else is to be recorded."""
+
+    type: ClassVar[str] = "answered"
+    ignorable: ClassVar[bool] = True
 
 
 class Updated(RecordData):

@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool, StrictInt, ValidationError
 
 from abey.errors import TooLarge
 from abey.protocol.base import Wire
-from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, Record, RecordData, Skipped
+from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, KeyedOutcome, KeyedRequest, Record, RecordData, Skipped
 from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, no_blobs
 from abey.runtime.store.spelling import spelled
 
@@ -117,12 +117,12 @@ def _entry(envelope: "_Envelope", crc: int, fetch: Fetch) -> Entry | Newer | For
             data = kind.model_validate(envelope.data)
         except ValidationError as error:
             return _refusal(error, envelope.type)
-    record = Record(envelope.rev, envelope.at, data)
+    record = Record(envelope.rev, envelope.at, data, envelope.request, envelope.outcomes)
     return Entry(envelope.rev, envelope.first, envelope.last, envelope.prev, crc, record, lost)
 
 
 class _Envelope(Wire):
-    """The keys every record has."""
+    """The keys of a record."""
 
     v: StrictInt = Field(ge=1)
     rev: StrictInt = Field(ge=1)
@@ -134,6 +134,8 @@ class _Envelope(Wire):
     data: dict[str, Any]
     blobs: tuple[str, ...] = ()
     ignorable: StrictBool = False
+    request: KeyedRequest | None = None
+    outcomes: tuple[KeyedOutcome, ...] = ()
 
 
 def _refusal(error: ValidationError, what: str) -> Newer | Foreign:
@@ -180,12 +182,23 @@ def _deflated(record: Record, first: int, last: int, prev: int, above: int) -> t
             "type": record.data.type,
             "v": FORMAT_VERSION,
         }
-        if deflater.pointers:
-            envelope = {"at": record.at, "blobs": sorted(deflater.pointers)} | envelope
+        envelope = dict(sorted((envelope | _rare(record, deflater)).items()))
         payload = json.dumps(envelope, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except RecursionError:
         raise _nests_too_deep(record.data.type) from None
     return deflater, payload.encode("ascii")
+
+
+def _rare(record: Record, deflater: Deflater) -> dict[str, Any]:
+    """The keys that few records have."""
+    rare: dict[str, Any] = {"blobs": sorted(deflater.pointers)} if deflater.pointers else {}
+    if record.data.ignorable:
+        rare["ignorable"] = True
+    if record.request is not None:
+        rare["request"] = dict(sorted(record.request.wire().items()))
+    if record.outcomes:
+        rare["outcomes"] = [one.wire() for one in record.outcomes]
+    return rare
 
 
 def _size(payload: bytes) -> int:

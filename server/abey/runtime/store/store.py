@@ -18,7 +18,7 @@ from abey.runtime.store.mending import Follow
 from abey.runtime.store.recovery import Damaged, Opened, load_journal, open_journal, reopen_journal
 from abey.runtime.store.references import BlobLost
 from abey.runtime.store.repairing import Examined, Mendable, examine, repair
-from abey.runtime.store.scan import Scan, scan
+from abey.runtime.store.scan import NOTHING, Scan, TornTail, scan
 from abey.runtime.store.snapshot_text import Snapshot
 from abey.runtime.store.snapshots import write_snapshot
 from abey.runtime.store.spool import BlobSpool
@@ -94,6 +94,18 @@ class Store:
         """Whether anything on disk has this id, whole or not."""
         return re.match(ID_PATTERN, session_id) is not None and os.path.lexists(self._sessions / session_id)
 
+    def holds_nothing(self, session_id: str) -> bool:
+        """Whether no write to the session was ever whole: a crash left this of one that was being made. Raises
+        UnknownSession, RecordFailed."""
+        directory = self._directory(session_id)
+        try:
+            if self._io.names(directory) == []:
+                return True
+            found = scan(self._io.read(directory / JOURNAL))
+        except OSError as error:
+            raise _unreadable(directory, error) from error
+        return found.end == NOTHING and (found.problem is None or isinstance(found.problem, TornTail))
+
     def examine(self, session_id: str, follow: Follow) -> Examined:
         """What is wrong with the session, and what would mend it; changes nothing. Raises UnknownSession."""
         return examine(self._io, self._directory(session_id), follow)
@@ -120,6 +132,13 @@ class Store:
             return trashed(self._io, self._trash)
         except OSError as error:
             raise _unreadable(self._trash, error) from error
+
+    def revision_of(self, found: Trashed) -> int:
+        """That of a deleted session, as far as its journal is whole. Raises RecordFailed where it cannot be read."""
+        try:
+            return scan(self._io.read(found.path / JOURNAL)).end.revision
+        except OSError as error:
+            raise _unreadable(found.path, error) from error
 
     def restore(self, found: Trashed) -> None:
         """Moves it back. Raises InvalidState where the id is in use; RecordFailed."""

@@ -27,7 +27,7 @@ def export_text(session: Session, records: Sequence[j.Record], agent: Agent | No
     return text if told == now else _written(_continued(json.loads(text), told, now, session, agent))
 
 
-_NOT_SAID = (j.Updated, j.Paused, j.Resumed, j.Imported)
+_NOT_SAID = (j.Updated, j.Paused, j.Resumed, j.Imported, j.Answered)
 """Records that add nothing to a transcript."""
 
 

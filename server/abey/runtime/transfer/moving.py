@@ -12,12 +12,14 @@ from abey.protocol.base import Timestamp
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a session gets where it arrives. `agent`: another one than its own."""
+    """What a session gets where it arrives. `agent`: another one than its own; `workspace`: on whose trust its
+    `agent_file` depends."""
 
     cwd: str
     env: dict[str, str]
     agent_file: str | None
     agent: Agent | None
+    workspace: str | None
     now: Timestamp
     entropy: bytes
 
@@ -51,6 +53,7 @@ def _created(created: j.Created, arrival: Arrival, session_id: str) -> j.Created
         "cwd": arrival.cwd,
         "env": arrival.env,
         "agent_file": arrival.agent_file,
+        "workspace": arrival.workspace,
     }
     if arrival.agent is not None:
         agent = arrival.agent

@@ -1,0 +1,62 @@
+"""The method that answers a call which waits for somebody."""
+
+import asyncio
+
+from abey.core import events as e
+from abey.core.completing import pending_kind
+from abey.core.session import Call, issued_tokens, open_calls
+from abey.core.views import resolution_view
+from abey.daemon.idempotency import Done, Outcome, keyed
+from abey.daemon.services import Services
+from abey.errors import AbeyError
+from abey.protocol import methods as m
+from abey.protocol import requests as r
+from abey.rpc.peer import Peer
+from abey.runtime.live import Live
+
+
+class Completing:
+    """A handler. Who waits for the call that was let run only waits: it runs on without them."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def complete(self, peer: Peer, params: r.CompleteParams) -> Done:
+        live, token = await self._services.sessions.of_token(params.token)
+        event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume)
+        request = keyed(m.COMPLETE, params, waits=params.wait)
+        with self._services.keys.driven(live.id, peer.options.env):
+            submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
+        answer = submitted.transition.answer
+        if answer["applied"] and params.wait:
+            await _finished(live, _call_of(live, token))
+            if submitted.run is not None:
+                await asyncio.shield(submitted.run)
+        return Done(live, answer)
+
+    def completed(self, params: r.CompleteParams, live: Live, outcome: Outcome) -> r.CompleteResult:
+        """An interrupted request was waiting for what its answer had begun."""
+        call = _call_of(live, params.token)
+        return r.CompleteResult(
+            applied=outcome.get("applied", True),
+            resolution=resolution_view(call),
+            turn_complete=not open_calls(live.machine.session),
+            session=self._services.show(live),
+        )
+
+
+def _call_of(live: Live, token: str) -> Call:
+    """The call with this token, or with the one that begins so."""
+    session = live.machine.session
+    whole = (one for one in issued_tokens(session) if one.startswith(token))
+    found = session.find_call(token) or session.find_call(next(whole, ""))
+    if found is None:
+        raise AbeyError(f"token {token} is gone")
+    return found[1]
+
+
+async def _finished(live: Live, call: Call) -> None:
+    """Waits until a call that was started by an answer has ended, or waits for somebody again."""
+    waiter = live.calls.get(call.call_id)
+    if waiter is not None and pending_kind(call) is None:
+        await asyncio.shield(waiter)
