@@ -198,8 +198,8 @@ async def test_a_daemon_that_stops_says_so_to_who_waits() -> None:
         with pytest.raises(asyncio.CancelledError):
             await link.end
         link.end = asyncio.create_task(_nothing())
-    data = {"kind": "daemon/draining", "retryable": True}
-    assert answer == error(1, -31016, "the daemon is stopping", data)
+    data = {"kind": "daemon/gone", "retryable": True}
+    assert answer == error(1, -31021, "the daemon ended before this did; what of it was recorded stays", data)
 
 
 async def _nothing() -> int:

@@ -85,7 +85,7 @@ async def test_capabilities_that_lsp_does_not_know_are_no_reason_to_fail() -> No
     odd, _ = await answer_to({"capabilities": {"general": general, "textDocument": {"completion": 7}, "x": {"y": 1}}})
     plain, _ = await answer_to({"capabilities": {"general": general, "x": {"y": 1}}})
     encodings = [answer["result"]["capabilities"]["positionEncoding"] for answer in (odd, plain)]
-    assert encodings == ["utf-16", "utf-8"]
+    assert encodings == ["utf-8", "utf-8"]
 
 
 @pytest.mark.parametrize("versions", [["2.0"], ["0.9", "10.0"], []])

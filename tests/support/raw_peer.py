@@ -13,8 +13,9 @@ from abey.protocol.base import Json, Wire
 from abey.protocol.handshake import AgentsServerCapabilities, DaemonInfo, Limits
 from abey.protocol.methods import Method
 from abey.protocol.params import NoParams, Nothing
+from abey.rpc.admission import OPEN, Admission
 from abey.rpc.connection import LIMITS, serve
-from abey.rpc.dispatch import Binding, Surface, bind
+from abey.rpc.dispatch import Binding, Feature, Notice, Surface, bind
 from abey.rpc.framing import frame
 from abey.rpc.peer import Peer
 
@@ -53,6 +54,8 @@ class Stage:
     left: list[Peer] = field(default_factory=list)
     waiting: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
+    features: dict[str, Feature] = field(default_factory=dict)
+    notices: dict[str, Notice] = field(default_factory=dict)
 
     @property
     def surface(self) -> Surface:
@@ -66,7 +69,11 @@ class Stage:
             bind(PRINT, self.print),
         ]
         bindings = {binding.method.name: binding for binding in handlers}
-        return Surface(bindings, capabilities, self.joined.append, self.left.append)
+        joined, left = self.joined.append, self.left.append
+        return Surface(bindings, capabilities, joined, left, self.features, self.notices, settle=self.settle)
+
+    def settle(self, peer: Peer) -> None:
+        """There is nothing to be told before an answer."""
 
     async def echo(self, peer: Peer, params: EchoParams) -> Echo:
         return Echo(value=params.value)
@@ -95,6 +102,8 @@ class Stage:
 
     async def print(self, peer: Peer, params: NoParams) -> Nothing:
         print("noise from a handler", flush=True)
+        child = await asyncio.create_subprocess_exec("echo", "noise from a child")
+        await child.wait()
         return Nothing()
 
 
@@ -164,16 +173,17 @@ class Link:
     end: asyncio.Task[int]
 
 
-async def connect(surface: Surface, limits: Limits = LIMITS) -> Link:
+async def connect(surface: Surface, limits: Limits = LIMITS, admission: Admission = OPEN) -> Link:
     ours, theirs = socket.socketpair()
-    end = asyncio.create_task(serve(surface, *await asyncio.open_connection(sock=ours), limits=limits))
+    streams = await asyncio.open_connection(sock=ours)
+    end = asyncio.create_task(serve(surface, *streams, limits=limits, admission=admission))
     return Link(RawPeer(*await asyncio.open_connection(sock=theirs)), end)
 
 
 @asynccontextmanager
-async def connected(stage: Stage, limits: Limits = LIMITS) -> AsyncIterator[Link]:
+async def connected(stage: Stage, limits: Limits = LIMITS, admission: Admission = OPEN) -> AsyncIterator[Link]:
     """A peer that has not said anything yet; nothing waits any more when it leaves."""
-    link = await connect(stage.surface, limits)
+    link = await connect(stage.surface, limits, admission)
     try:
         yield link
     finally:

@@ -24,30 +24,33 @@ class Text:
         object.__setattr__(self, "_starts", [0, *(found.end() for found in _LINE_BREAK.finditer(self.source))])
 
     def position(self, offset: int) -> lsp.Position:
-        """Where a character is; an offset past the end is the end."""
-        offset = min(offset, len(self.source))
+        """Where a character is; an offset past the end is the end, one within a line break the end of its line."""
         line = bisect_right(self._starts, offset) - 1
-        return lsp.Position(line, self._units(self.source[self._starts[line] : offset]))
+        start = self._starts[line]
+        return lsp.Position(line, self._units(start, min(offset, self._end_of(line))))
 
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
 
     def offset(self, position: lsp.Position) -> int:
-        """The character at a position; a line or a column past the end is the end (of the text, or of the line)."""
+        """The character at a position; a line or a column past the end is the end (of the text, or of the line), and
+        one within a character is its start."""
         if position.line >= len(self._starts):
             return len(self.source)
-        start = self._starts[position.line]
-        line = _LINE_BREAK.split(self.source[start : self._end_of(position.line)], maxsplit=1)[0]
-        units = 0
-        for index, character in enumerate(line):
-            units += self._units(character)
-            if units > position.character:
-                return start + index
-        return start + len(line)
+        start, end = self._starts[position.line], self._end_of(position.line)
+        fitting = bisect_right(range(start, end + 1), position.character, key=lambda at: self._units(start, at))
+        return start + fitting - 1
 
     def _end_of(self, line: int) -> int:
-        return self._starts[line + 1] if line + 1 < len(self._starts) else len(self.source)
+        """Where its line break is, or the end of the text."""
+        if line + 1 == len(self._starts):
+            return len(self.source)
+        after = self._starts[line + 1]
+        return after - (2 if self.source[after - 2 : after] == "\r\n" else 1)
 
-    def _units(self, text: str) -> int:
+    def _units(self, start: int, end: int) -> int:
+        """A lone surrogate counts as if it could be encoded."""
+        if self.source.isascii():
+            return end - start
         codec, size = _UNITS[str(getattr(self.encoding, "value", self.encoding))]
-        return len(text.encode(codec, "surrogatepass")) // size
+        return len(self.source[start:end].encode(codec, "surrogatepass")) // size

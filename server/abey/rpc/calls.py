@@ -1,17 +1,26 @@
 """The requests of one client that wait for their answers."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from abey.errors import AbeyError, Overloaded
 from abey.rpc.faults import InvalidRequest, RequestCancelled, RpcFault
 
 RETRY_AFTER_MS = 250
 
+
+class Work(Protocol):
+    """Awaited once, for the encoded result of a request; a coroutine is one. `close` also where it never was."""
+
+    def __await__(self) -> Generator[Any, Any, bytes]: ...
+
+    def close(self) -> None: ...
+
+
 Ended = Callable[[bytes | BaseException], None]
-"""Told once how a request ended: with its encoded result, or with a failure."""
+"""Told once how a request ended: with its encoded result, in the moment in which it is there, or with a failure."""
 
 
 class Calls:
@@ -19,7 +28,8 @@ class Calls:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._tasks: dict[int | str, asyncio.Task[bytes]] = {}
+        self._tasks: dict[int | str, asyncio.Task[None]] = {}
+        self._turn = asyncio.Lock()
         self._cancelled: RpcFault | AbeyError = RequestCancelled("the request was cancelled")
 
     def __contains__(self, request_id: int | str) -> bool:
@@ -30,13 +40,14 @@ class Calls:
         if len(self._tasks) >= self._limit:
             raise Overloaded(f"{self._limit} requests of this client are in flight", retryAfterMs=RETRY_AFTER_MS)
 
-    def start(self, request_id: int | str, work: Coroutine[Any, Any, bytes], ended: Ended) -> None:
-        """Runs `work`; requests start in the order in which they came."""
+    def start(self, request_id: int | str, work: Work, ended: Ended) -> None:
+        """Runs `work`; requests start in the order in which they came, one in a turn of the loop: however many one
+        client sends at once, another waits for one of them at a time."""
         if request_id in self._tasks:
             raise InvalidRequest("a request with this id is in flight")
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(self._answered(work, ended))
         self._tasks[request_id] = task
-        task.add_done_callback(partial(self._finish, request_id, ended))
+        task.add_done_callback(partial(self._finish, request_id, work, ended))
 
     def cancel(self, request_id: int | str) -> None:
         """Ends the wait of a request; one that is not, or no longer, in flight stays as it is."""
@@ -54,9 +65,16 @@ class Calls:
         for task in self._tasks.values():
             task.cancel()
 
-    def _finish(self, request_id: int | str, ended: Ended, task: asyncio.Task[bytes]) -> None:
+    async def _answered(self, work: Work, ended: Ended) -> None:
+        """Nothing comes between the work and its answer: who attached hears what happens afterwards, afterwards."""
+        await self._turn.acquire()
+        asyncio.get_running_loop().call_soon(self._turn.release)
+        ended(await work)
+
+    def _finish(self, request_id: int | str, work: Work, ended: Ended, task: asyncio.Task[None]) -> None:
         del self._tasks[request_id]
+        work.close()  # it may not even have begun
         if task.cancelled():
             ended(self._cancelled)
-        else:
-            ended(task.exception() or task.result())
+        elif error := task.exception():
+            ended(error)

@@ -1,9 +1,10 @@
 """Methods bound to their handlers; params are judged and results are measured here and nowhere else."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from lsprotocol import types as lsp
 from pydantic import ValidationError
 
 from abey.errors import TooLarge
@@ -13,6 +14,7 @@ from abey.protocol.methods import Method, P, R
 from abey.rpc.faults import InvalidParams, error_object, invalid_params
 from abey.rpc.messages import encode
 from abey.rpc.peer import Peer
+from abey.rpc.structuring import structured, unstructured
 
 REPLY_BYTES = 4 << 20
 """No reply is longer: what may grow is paged (protocol.md, Rules)."""
@@ -28,28 +30,45 @@ class Binding(Generic[P, R]):
     handle: Handler[P, R]
 
 
+Feature = Callable[[Peer, Any], Coroutine[Any, Any, Any]]
+"""Answers a request of LSP: lsprotocol's params in, its result out. It is called when the request arrives, before the
+next message is looked at, and what it returns is awaited later."""
+Notice = Callable[[Peer, Any], None]
+"""Takes a notification of LSP, before the next message is looked at."""
+
+
 def bind(method: Method[P, R], handle: Handler[P, R]) -> Binding[P, R]:
     """The binding of a method; a handler of other params or another result is a type error."""
     return Binding(method, handle)
 
 
+def _nothing_offered(_: Peer) -> lsp.ServerCapabilities:
+    return lsp.ServerCapabilities(text_document_sync=lsp.TextDocumentSyncKind.None_)
+
+
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """All that a connection knows of the daemon: its methods by name, what it says of itself, who comes and goes."""
+    """All that a connection knows of the daemon: its methods and those of LSP by name, what it says of itself, who
+    comes and goes."""
 
     bindings: Mapping[str, Binding[Any, Any]]
     capabilities: Callable[[], AgentsServerCapabilities]
     joined: Callable[[Peer], None]
     left: Callable[[Peer], None]
+    features: Mapping[str, Feature] = field(default_factory=dict)
+    notices: Mapping[str, Notice] = field(default_factory=dict)
+    offered: Callable[[Peer], lsp.ServerCapabilities] = _nothing_offered
+    """What the client is told of `features` and `notices`."""
+    settle: Callable[[Peer], None] = lambda _: None
+    """Tells the client what it is to hear before the answer that comes next."""
 
 
 PAGE_BYTES = REPLY_BYTES * 3 // 4
 """What the items of a page may have; the rest is for what stands around them."""
 
 
-def fitting(items: Sequence[Wire]) -> int:
+def fitting(items: Sequence[Wire], room: int = PAGE_BYTES) -> int:
     """How many of the first items fit into one reply; always one, so that a reader gets on."""
-    room = PAGE_BYTES
     for index, item in enumerate(items):
         room -= len(encode(item.wire()))
         if room < 0 and index:
@@ -59,9 +78,25 @@ def fitting(items: Sequence[Wire]) -> int:
 
 async def call(binding: Binding[P, R], peer: Peer, params: Json) -> bytes:
     """The encoded result. Raises InvalidParams, TooLarge, and what the handler raises."""
-    arguments = _validated(binding.method, params)
+    arguments = validated(binding.method, params)
     result = await binding.handle(peer, arguments)
     return measured(encode(result.wire()))
+
+
+class Answer:
+    """As `call`, for a method of LSP. The feature is called at once: here is what it returned, to be awaited."""
+
+    def __init__(self, feature: Feature, method: str, peer: Peer, params: Json) -> None:
+        self._result = feature(peer, structured(method, params))
+
+    def __await__(self) -> Generator[Any, Any, bytes]:
+        return self._encoded().__await__()
+
+    def close(self) -> None:
+        self._result.close()
+
+    async def _encoded(self) -> bytes:
+        return measured(encode(unstructured(await self._result)))
 
 
 def failure(error: BaseException) -> bytes:
@@ -79,8 +114,9 @@ def measured(reply: bytes) -> bytes:
     return reply
 
 
-def _validated(method: Method[P, R], params: Json) -> P:
-    """Params that are absent mean none, and a member that is null is an absent one."""
+def validated(method: Method[P, R], params: Json) -> P:
+    """The params of a method of ours; those that are absent mean none, and a member that is null is an absent one.
+    Raises InvalidParams."""
     if params is not None and not isinstance(params, dict):
         errors = [{"loc": [], "msg": "params are an object", "type": "dict_type"}]
         raise InvalidParams(f"invalid params for {method.name}: params are an object", errors=errors)

@@ -9,6 +9,9 @@ RpcFault                  JSON-RPC's and LSP's own errors
  └─ RequestCancelled      -32800
 AbeyError                 its own code and data
 anything else             -32603  a reference to the log; no traceback, path or secret leaves the daemon
+
+Unanswered                a question of ours to a client brought no result: no fault of who asked the daemon
+ └─ Declined              the client answered with an error
 """
 
 import itertools
@@ -19,6 +22,8 @@ from typing import Any, ClassVar
 from pydantic import ValidationError
 
 from abey.errors import AbeyError
+from abey.protocol.base import Json
+from abey.shared.escaping import escape_line
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +67,20 @@ class NotInitialized(RpcFault):
 
 class RequestCancelled(RpcFault):
     code = -32800
+
+
+class Unanswered(Exception):
+    """A question to a client came to nothing. Who asked goes on as if it had not."""
+
+
+class Declined(Unanswered):
+    """The client answered with an error; its words are not to be trusted."""
+
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
+        super().__init__(f"the client answered error {code}: {escape_line(message[:TEXT_SHOWN])}")
+        self.code = code
+        self.message = message
+        self.data = data
 
 
 def invalid_params(method: str, error: ValidationError) -> InvalidParams:

@@ -1,16 +1,12 @@
 """`initialize`: who the client is, and a standard LSP answer with our capabilities in it."""
 
-import functools
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cattrs import Converter
+import attrs
 from lsprotocol import types as lsp
 from pydantic import ValidationError
-from pygls.capabilities import ServerCapabilitiesBuilder
-from pygls.protocol import default_converter
 
 from abey.errors import UnsupportedProtocol
 from abey.protocol.base import Json, Wire
@@ -20,10 +16,11 @@ from abey.protocol.handshake import (
     AgentsServerCapabilities,
     InitializationOptions,
 )
+from abey.rpc.editor import Editor, editor
 from abey.rpc.faults import InvalidParams, invalid_params
+from abey.rpc.peer import Peer
+from abey.rpc.structuring import unstructured
 from abey.shared.version import VERSION
-
-log = logging.getLogger(__name__)
 
 W = TypeVar("W", bound=Wire)
 
@@ -42,6 +39,7 @@ class Greeting:
     kind: str
     capabilities: AgentsClientCapabilities | None
     options: InitializationOptions = field(repr=False)
+    editor: Editor = field(repr=False)
 
 
 def greeting(params: Json) -> Greeting:
@@ -60,19 +58,16 @@ def greeting(params: Json) -> Greeting:
         kind=(capabilities.kind or OWN_KIND) if capabilities else PLAIN_KIND,
         capabilities=capabilities,
         options=_judged(InitializationOptions, options if isinstance(options, dict) else {}),
+        editor=editor(members),
     )
 
 
-def initialize_result(params: Json, agents: AgentsServerCapabilities) -> dict[str, Any]:
-    """A standard InitializeResult; params that `greeting` has read are expected."""
-    offered = lsp.ServerCapabilities(
-        position_encoding=_position_encoding(_object(params, "params").get("capabilities")),
-        text_document_sync=lsp.TextDocumentSyncKind.None_,
-        experimental={"agents": agents.wire()},
-    )
-    result = lsp.InitializeResult(capabilities=offered, server_info=lsp.ServerInfo(name="abey", version=VERSION))
-    unstructured: dict[str, Any] = _converter().unstructure(result, lsp.InitializeResult)
-    return unstructured
+def initialize_result(peer: Peer, offered: lsp.ServerCapabilities, agents: AgentsServerCapabilities) -> dict[str, Any]:
+    """A standard InitializeResult: what is offered, and our capabilities in it."""
+    capabilities = attrs.evolve(offered, position_encoding=peer.editor.encoding, experimental={"agents": agents.wire()})
+    result = lsp.InitializeResult(capabilities=capabilities, server_info=lsp.ServerInfo(name="abey", version=VERSION))
+    initialized: dict[str, Any] = unstructured(result)
+    return initialized
 
 
 def _agents(capabilities: Mapping[str, Json]) -> AgentsClientCapabilities | None:
@@ -104,19 +99,3 @@ def _client_name(members: Mapping[str, Json]) -> str:
     info = members.get("clientInfo")
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) and name else "unnamed"
-
-
-def _position_encoding(capabilities: Json) -> lsp.PositionEncodingKind | str:
-    """As the client prefers; editors send capabilities that LSP does not know, and those are no reason to fail."""
-    try:
-        known = _converter().structure(capabilities or {}, lsp.ClientCapabilities)
-    except Exception as error:  # noqa: BLE001  cattrs raises whatever the hook of a field raises
-        log.warning("client capabilities are not as LSP has them, the defaults are used: %s", type(error).__name__)
-        known = lsp.ClientCapabilities()
-    return ServerCapabilitiesBuilder.choose_position_encoding(known)
-
-
-@functools.cache
-def _converter() -> Converter:
-    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls leaves it without annotations
-    return converter

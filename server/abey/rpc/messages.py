@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from abey.protocol.ascii_json import ascii_json
 from abey.protocol.base import Json
 from abey.rpc.faults import ParseError
 
@@ -30,9 +31,11 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer to something that we asked."""
+    """An answer to something that we asked; a failure where `error` is not None."""
 
     id: Json
+    result: Json = None
+    error: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,9 @@ def parse(value: Json) -> Message:
     if value.get("jsonrpc") != "2.0":
         return Invalid(own_id, 'a message has the member "jsonrpc": "2.0"')
     if "method" not in value:
-        answers = "id" in value and ("result" in value or "error" in value)
-        return Response(value["id"]) if answers else Invalid(own_id, "a message has a method, a result or an error")
+        if "id" in value and ("result" in value or "error" in value):
+            return Response(value["id"], value.get("result"), value.get("error"))
+        return Invalid(own_id, "a message has a method, a result or an error")
     method = value["method"]
     if not isinstance(method, str):
         return Invalid(own_id, "a method is a string")
@@ -99,7 +103,7 @@ def readable_id(value: Json) -> Id | None:
 
 def encode(value: Json) -> bytes:
     """JSON in ASCII, so that it has as many bytes as characters. Raises ValueError, TypeError for what is no JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return ascii_json(value)
 
 
 def result_reply(id: Id, result: bytes) -> bytes:

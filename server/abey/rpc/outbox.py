@@ -15,7 +15,7 @@ class Outbox:
     """Frames messages into the stream of a client; one that leaves BACKLOG_BYTES unread is cut off."""
 
     def __init__(self, name: str, stream: asyncio.StreamWriter) -> None:
-        self._name = name
+        self.name = name
         self._stream = stream
 
     def send(self, body: bytes) -> None:
@@ -25,7 +25,7 @@ class Outbox:
             return
         backlog = transport.get_write_buffer_size()
         if backlog + len(body) > BACKLOG_BYTES:
-            log.warning("%s is cut off: it left %d bytes unread", self._name, backlog)
+            log.warning("%s is cut off: it left %d bytes unread", self.name, backlog)
             transport.abort()
             return
         self._stream.write(frame(body))
@@ -45,7 +45,7 @@ class Outbox:
         try:
             await asyncio.wait_for(self._stream.wait_closed(), FLUSH_SECONDS)
         except TimeoutError:
-            log.warning("%s is cut off: it did not read its last messages", self._name)
+            log.warning("%s is cut off: it did not read its last messages", self.name)
             self._stream.transport.abort()
         except ConnectionError as error:
-            log.debug("%s was gone before its last message: %s", self._name, error)
+            log.debug("%s was gone before its last message: %s", self.name, error)

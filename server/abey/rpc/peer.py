@@ -1,12 +1,19 @@
 """One connected client, as everything above the plumbing knows it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from abey.protocol.base import Json
 from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
 from abey.protocol.transcript import Client
+from abey.rpc.editor import Editor
+from abey.rpc.faults import Unanswered
 from abey.rpc.messages import encode
+
+
+async def _deaf(method: str, _: Any) -> Json:
+    raise Unanswered(f"nobody is there to be asked {method}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +30,21 @@ class Peer:
     send: Callable[[bytes], None] = field(repr=False)
     unread: Callable[[], int] = field(repr=False, default=lambda: 0)
     """How many bytes the client has not taken yet."""
+    ask: Callable[[str, Any], Awaitable[Json]] = field(repr=False, default=_deaf)
+    """(method, params: JSON or values of LSP): the result that the client answers. Waits for as long as it takes;
+    cancelling it withdraws the question. Raises Unanswered. Never awaited by a notice: answers come after it."""
+    editor: Editor = field(repr=False, default_factory=Editor)
+
+    @property
+    def plain(self) -> bool:
+        """The client knows LSP alone."""
+        return self.capabilities is None
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Queues a notification. Never blocks; a client that is gone misses it."""
-        self.send(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.send(notification(method, params))
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """The message, to be sent to any number of clients."""
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})

@@ -1,0 +1,35 @@
+"""Completions inside a JSON string, for editors that complete the word at the cursor.
+
+An edit of `"na"` that writes `"name"` becomes one of `na` that writes `name`: the text comes out the same. eglot offers
+only what begins with the word, to which no quote belongs, and ALE writes the quotes a second time.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+
+from lsprotocol import types as lsp
+
+from abey.language.text import Text
+
+_QUOTE = '"'
+
+
+def between_quotes(items: Sequence[lsp.CompletionItem], text: Text, offset: int) -> list[lsp.CompletionItem]:
+    """The items for a cursor at `offset`, with every edit between the quotes that are there and stay."""
+    return [_between(item, text, offset) for item in items]
+
+
+def _between(item: lsp.CompletionItem, text: Text, offset: int) -> lsp.CompletionItem:
+    edit = item.text_edit
+    if not isinstance(edit, lsp.TextEdit):
+        return item
+    start, end, new = text.offset(edit.range.start), text.offset(edit.range.end), edit.new_text
+    if not (start < offset and text.source[start:end].startswith(_QUOTE) and new.startswith(_QUOTE)):
+        return item
+    start, new = start + 1, new[1:]
+    if offset < end and text.source[start:end].endswith(_QUOTE) and new.endswith(_QUOTE):
+        end, new = end - 1, new[:-1]
+    moved = copy(item)
+    moved.filter_text = (item.filter_text or item.label).strip(_QUOTE)
+    moved.text_edit = lsp.TextEdit(text.range(start, end), new)
+    return moved

@@ -1,0 +1,93 @@
+"""What a client is as an editor: capabilities, however odd, and the folders that it has open."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+from support.raw_peer import Stage, connected
+
+from abey.rpc.editor import FOLDERS, Editor, editor
+
+A, B, C = Path("/a"), Path("/b c"), Path("/c")
+
+
+def folder(path: Path) -> lsp.WorkspaceFolder:
+    return lsp.WorkspaceFolder(uri=path.as_uri(), name=path.name)
+
+
+@pytest.mark.parametrize(
+    ("params", "folders"),
+    [
+        ({}, ()),
+        (
+            {"workspaceFolders": [{"uri": "file:///a", "name": "a"}, {"uri": "file:///b%20c"}], "rootUri": "file:///c"},
+            (A, B),
+        ),
+        ({"workspaceFolders": [], "rootUri": "file:///c"}, ()),
+        ({"workspaceFolders": None, "rootUri": "file:///c", "rootPath": "/a"}, (C,)),
+        ({"rootUri": None, "rootPath": "/c"}, (C,)),
+        ({"rootUri": "https://host/c"}, ()),
+        ({"rootPath": "c"}, ()),
+        ({"rootPath": "/c\0"}, ()),
+        ({"rootPath": 7, "rootUri": [1], "workspaceFolders": "x"}, ()),
+        ({"workspaceFolders": [7, {}, {"uri": 7}, {"uri": "vscode-remote://x/a"}, {"uri": "file:///a"}]}, (A,)),
+        ({"workspaceFolders": [{"uri": "file:///a"}, {"uri": "file:///a"}]}, (A,)),
+        (
+            {"workspaceFolders": [{"uri": f"file:///{n}"} for n in range(1000)]},
+            tuple(Path(f"/{n}") for n in range(FOLDERS)),
+        ),
+    ],
+)
+def test_the_folders_are_those_of_the_newest_member_that_is_there(
+    params: dict[str, Any], folders: tuple[Path, ...]
+) -> None:
+    assert editor(params).folders == folders
+
+
+def test_folders_come_and_go() -> None:
+    known = Editor(folders=(A, B))
+    known.change_folders(lsp.WorkspaceFoldersChangeEvent(added=[folder(C), folder(B)], removed=[folder(A)]))
+    known.change_folders(lsp.WorkspaceFoldersChangeEvent(added=[], removed=[folder(Path("/never"))]))
+    assert known.folders == (B, C)
+
+
+async def test_a_peer_knows_its_editor() -> None:
+    stage = Stage()
+    capabilities = {
+        "general": {"positionEncodings": ["utf-7", "utf-8"]},
+        "workspace": {"codeLens": {"refreshSupport": True}, "applyEdit": "yes"},
+        "window": {"workDoneProgress": True, "showDocument": {"support": True}},
+        "textDocument": {"completion": 7, "hover": {"contentFormat": ["plaintext"]}},
+        "offsetEncoding": ["utf-8"],
+        "notebookDocument": {},
+    }
+    async with connected(stage) as link:
+        answer = await link.peer.initialize({"capabilities": capabilities, "rootUri": "file:///a"})
+    [peer] = stage.joined
+    assert (peer.plain, peer.editor.capabilities, peer.editor.encoding, peer.editor.folders) == (
+        True,
+        lsp.ClientCapabilities(
+            general=lsp.GeneralClientCapabilities(position_encodings=("utf-7", lsp.PositionEncodingKind.Utf8)),
+            workspace=lsp.WorkspaceClientCapabilities(
+                code_lens=lsp.CodeLensWorkspaceClientCapabilities(refresh_support=True)
+            ),
+            window=lsp.WindowClientCapabilities(
+                work_done_progress=True, show_document=lsp.ShowDocumentClientCapabilities(support=True)
+            ),
+            text_document=lsp.TextDocumentClientCapabilities(
+                hover=lsp.HoverClientCapabilities(content_format=(lsp.MarkupKind.PlainText,))
+            ),
+        ),
+        lsp.PositionEncodingKind.Utf8,
+        (A,),
+    )
+    assert answer["result"]["capabilities"]["positionEncoding"] == "utf-8"
+
+
+@pytest.mark.parametrize(
+    "capabilities", [None, {"general": 7}, {"general": {"positionEncodings": 7}}, {"x": {"y": {}}}]
+)
+def test_capabilities_that_cannot_be_read_are_none(capabilities: Any) -> None:
+    known = editor({"capabilities": capabilities})
+    assert (known.encoding, known.capabilities.text_document) == (lsp.PositionEncodingKind.Utf16, None)
