@@ -75,6 +75,13 @@ def variable_of(model: HttpModel) -> str | None:
     return _VARIABLES[model.provider] if model.base_url is None or _is_own(model) else None
 
 
+def variable_for(provider: str | None, base_url: str | None, slug: str | None) -> str:
+    """A variable for the key of a model that has none yet: the usual one of its provider, or the agent's own."""
+    if base_url is None and provider in _VARIABLES:
+        return _VARIABLES[provider]
+    return "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in f"ABEY_{slug or 'AGENT'}_KEY").upper()
+
+
 def _is_own(model: HttpModel) -> bool:
     own = urlsplit(DEFAULT_URLS[model.provider])
     try:

@@ -1,16 +1,19 @@
 """Are these the arguments that a tool's JSON schema asks for."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from abey.runtime.agents.jsonc import child
 from abey.shared.escaping import cut, escape_line
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from jsonschema_rs import ValidationError, Validator
 
+FAULTS = 50
 _SHOWN = 300
 _NO_REGEX = ' is not a "regex"'
 _TOO_MUCH = "nested too deeply, or a number of too many digits, to be checked"
@@ -32,9 +35,43 @@ def check_arguments(schema: Mapping[str, Any], value: Any) -> str | None:
     return _line(error.instance_path, error.message) if error else None
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at a JSON pointer, in a line; `about_key`: it is the name of that member that is wrong."""
+
+    pointer: str
+    message: str
+    about_key: bool = False
+
+
+def argument_faults(schema: Mapping[str, Any], value: Any) -> tuple[Fault, ...]:
+    """The first FAULTS things that are wrong with `value`; where nobody can tell, why not, as one of the whole."""
+    broken, validator = _checked(schema)
+    if validator is None:
+        return (Fault("", broken or ""),)
+    try:
+        return tuple(islice(_faults(validator, value), FAULTS))
+    except (ValueError, RecursionError):
+        return (Fault("", _TOO_MUCH),)
+
+
 def broken_schema(schema: Mapping[str, Any]) -> str | None:
     """Why `schema` is no JSON schema that can be used, in a line, or None."""
     return _checked(schema)[0]
+
+
+def _faults(validator: "Validator", value: Any) -> "Iterator[Fault]":
+    for error in validator.iter_errors(_as_text_allows(value)):
+        pointer, unexpected = _pointer(error.instance_path), _unexpected(error)
+        for name in unexpected:
+            yield Fault(child(pointer, name), "the schema has no such member", about_key=True)
+        if not unexpected:
+            yield Fault(pointer, _short(error.message))
+
+
+def _unexpected(error: "ValidationError") -> list[str]:
+    """The members that the schema does not allow, where that is what is wrong."""
+    return list(getattr(error.kind, "unexpected", ()))
 
 
 def _checked(schema: Mapping[str, Any]) -> "tuple[str | None, Validator | None]":
@@ -70,10 +107,14 @@ def _broken(how: str) -> str:
 
 
 def _line(path: Iterable[str | int], message: str) -> str:
+    return f"at {escape_line(_pointer(path)) or '/'}: {_short(message)}"
+
+
+def _pointer(path: Iterable[str | int]) -> str:
     pointer = ""
     for part in path:
         pointer = child(pointer, part)
-    return f"at {escape_line(pointer) or '/'}: {_short(message)}"
+    return pointer
 
 
 def _short(message: str) -> str:

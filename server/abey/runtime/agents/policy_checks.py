@@ -1,0 +1,124 @@
+"""Does a policy make sense for the tools of its agent: rules that match nothing, come too late, or run everything."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from abey.core.policy import fits
+from abey.protocol.config import AgentConfig, AnyToolKind, CommandTool
+from abey.protocol.policy import AnyDisposition, Decorate, Policy, PolicyRule
+from abey.runtime.agents.findings import Fact, quoted
+from abey.runtime.agents.jsonc import child
+from abey.runtime.agents.naming import Offered, command_of, nearest, offered_by, shown_name
+from abey.runtime.agents.reach import may_hold, shadow
+
+MOST_TOOLS = 100
+"""Of a rule that fits more, the arguments are not compared with every schema."""
+
+
+def policy_facts(config: AgentConfig, pointer: str) -> Iterator[Fact]:
+    """Everything to say about the policy, which the file has at `pointer`."""
+    policy = config.tool_call_policy
+    if policy is None:
+        return
+    offered = offered_by(config.tools)
+    commands = frozenset(f"/{command}" for command in map(command_of, config.tools) if command)
+    for at, rule in enumerate(policy.rules):
+        yield from _rule_facts(offered, commands, policy.rules, at, f"{pointer}/rules")
+        yield from _decorator_facts(rule.disposition, f"{pointer}/rules/{at}/disposition")
+    if policy.default is not None:
+        yield from _decorator_facts(policy.default, f"{pointer}/default")
+    yield from _shell_facts(config, policy, pointer)
+
+
+def _rule_facts(
+    offered: Offered, commands: frozenset[str], rules: Sequence[PolicyRule], at: int, pointer: str
+) -> Iterator[Fact]:
+    rule = rules[at]
+    names, unknown = offered.fitting(rule.tool)
+    if not names and not unknown:
+        yield _unmatched(rule, offered, f"{pointer}/{at}/tool")
+        return
+    takers = shadow(rules, at, names, all_known=not unknown, commands=commands)
+    if takers:
+        message = f"this rule never decides: {_take(takers)} every call that it matches"
+        yield Fact(f"{pointer}/{at}", "warning", "shadowed-rule", message, related=f"{pointer}/{takers[0]}")
+    if not unknown:
+        yield from _match_facts(rule, {name: offered.known[name] for name in names}, f"{pointer}/{at}")
+    elif not names:
+        yield _not_checked(unknown, f"{pointer}/{at}/tool")
+
+
+def _unmatched(rule: PolicyRule, offered: Offered, pointer: str) -> Fact:
+    near = nearest(rule.tool, offered.known)
+    guess = f"; did you mean {quoted(near)}" if near else ""
+    message = f"no tool of this agent has a name like {quoted(rule.tool)}{guess}"
+    return Fact(pointer, "warning", "unmatched-rule", message, replacement=near)
+
+
+def _not_checked(unknown: list[AnyToolKind], pointer: str) -> Fact:
+    """Nothing is started in order to find out."""
+    names = ", ".join(dict.fromkeys(quoted(shown_name(tool)) for tool in unknown))
+    message = f"not checked: the tools of {names} have not been listed yet"
+    return Fact(pointer, "information", "not-checked", message)
+
+
+def _match_facts(rule: PolicyRule, tools: Mapping[str, AnyToolKind], pointer: str) -> Iterator[Fact]:
+    """What no tool that the rule fits can be asked for."""
+    if len(tools) > MOST_TOOLS:
+        return
+    schemas = [getattr(tool, "parameters", True) for tool in tools.values()]
+    names = ", ".join(map(quoted, tools))
+    for key, wanted in (rule.match or {}).items():
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in key.split("/")[1:]]
+        at = child(f"{pointer}/match", key)
+        if not any(may_hold(schema, steps, wanted) for schema in schemas):
+            message = f"this never matches: by its parameters, {names} cannot have this at {quoted(key)}"
+            yield Fact(at, "warning", "impossible-match", message, on_key=True)
+        elif not any(may_hold(schema, steps, wanted, unnamed=False) for schema in schemas):
+            near = _near_argument(steps, schemas)
+            guess = f"; did you mean {quoted(near)}" if near else ""
+            message = f"the parameters of {names} name no argument {quoted(key)}{guess}"
+            yield Fact(at, "warning", "unnamed-argument", message, on_key=True, replacement=near)
+
+
+def _near_argument(steps: Sequence[str], schemas: Sequence[Any]) -> str | None:
+    """The pointer that was meant, where only its first step is wrong."""
+    properties = [schema.get("properties") for schema in schemas if isinstance(schema, Mapping)]
+    named = [name for one in properties if isinstance(one, Mapping) for name in one]
+    near = nearest(steps[0], named) if steps and steps[0] not in named else None
+    pointer = ""
+    for step in (near, *steps[1:]) if near else ():
+        pointer = child(pointer, step)
+    return pointer or None
+
+
+def _decorator_facts(disposition: AnyDisposition, pointer: str) -> Iterator[Fact]:
+    if isinstance(disposition, Decorate):
+        message = "decorators are kept but not applied yet"
+        yield Fact(f"{pointer}/decorators", "warning", "unsupported", message, on_key=True)
+
+
+def _shell_facts(config: AgentConfig, policy: Policy, pointer: str) -> Iterator[Fact]:
+    """A hint for each tool whose every command runs unasked, at the rule or the default that says so."""
+    for tool in config.tools:
+        if not isinstance(tool, CommandTool) or command_of(tool) is None:
+            continue
+        wide = [at for at, rule in enumerate(policy.rules) if not rule.match and fits(rule.tool, tool.name)]
+        disposition = policy.rules[wide[0]].disposition if wide else policy.default
+        where = f"rules/{wide[0]}/disposition" if wide else "default"
+        if disposition is not None and _runs(disposition):
+            message = (
+                f"every command that {quoted(tool.name)} is asked for runs, unless another rule defers or denies it"
+            )
+            yield Fact(f"{pointer}/{where}", "hint", "runs-everything", message)
+
+
+def _runs(disposition: AnyDisposition) -> bool:
+    inner = disposition.inner if isinstance(disposition, Decorate) else disposition
+    return _runs(inner) if isinstance(inner, Decorate) else inner.tag in ("runSync", "runAsync")
+
+
+def _take(rules: tuple[int, ...]) -> str:
+    """Rules as people count them, and what they do."""
+    named = ", ".join(str(at + 1) for at in rules)
+    return f"rule {named} takes" if len(rules) == 1 else f"rules {named} take"
