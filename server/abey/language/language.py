@@ -13,7 +13,8 @@ from abey.protocol.transcript import Client
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file as its editor has it, saved or not; `path` is absolute. `version` counts the editor's changes."""
+    """A file as its editor has it, saved or not. `path` is absolute: as the editor spells it if a language speaks that,
+    else the real one. `version` counts the editor's changes."""
 
     uri: str
     path: Path
