@@ -11,7 +11,7 @@ import pytest
 
 from abey.errors import InvalidAgent, UnknownAgent
 from abey.protocol.queries import AgentListing
-from abey.runtime.agents.registry import Registry
+from abey.runtime.agents.registry import Found, Registry
 
 
 def agent(slug: str, **members: Any) -> str:
@@ -36,7 +36,7 @@ def states(registry: Registry) -> list[tuple[str, str]]:
 def test_an_agent_is_found_by_its_slug_and_by_its_file(folder: Path, registry: Registry) -> None:
     (folder / "one.json").write_text(agent("first"))
     assert registry.by_slug("first") == registry.by_file(folder / "one.json")
-    assert registry.path_of("first") == folder / "one.json"
+    assert registry.find("first") == Found(folder / "one.json", None)
 
 
 def test_the_list_shows_every_file_whatever_it_holds(folder: Path, registry: Registry) -> None:
@@ -45,6 +45,8 @@ def test_the_list_shows_every_file_whatever_it_holds(folder: Path, registry: Reg
     (folder / "c.json").write_text(agent("first"))
     (folder / "d.json").mkdir()
     (folder / "e.txt").write_text(agent("text"))
+    (folder / "._a.json").write_bytes(b"\0\5\26\7")
+    (folder / ".#a.json").symlink_to("ada@machine.1234")
     listed = registry.list().items
     assert [(item.slug, item.state, item.description, len(item.diagnostics)) for item in listed] == [
         ("first", "ok", "does", 0),
@@ -95,15 +97,6 @@ def test_an_unknown_slug_names_those_there_are(folder: Path, registry: Registry)
         f"no agent `third` in {folder}; there are: `first`, `second`",
         {"kind": "agent/unknown", "retryable": False, "found": ["first", "second"]},
     )
-
-
-def test_a_workspace_is_named_as_untrusted_and_never_read(tmp_path: Path, registry: Registry) -> None:
-    workspace = tmp_path / "work"
-    (workspace / ".abey" / "agents").mkdir(parents=True)
-    os.mkfifo(workspace / ".abey" / "agents" / "a.json")
-    listed = registry.list(str(workspace))
-    assert (listed.items, listed.untrusted) == ((), (str(workspace / ".abey" / "agents"),))
-    assert registry.list(str(tmp_path)).untrusted == ()
 
 
 @pytest.mark.parametrize(
@@ -172,6 +165,23 @@ def test_a_broken_file_keeps_its_last_good_version_until_it_is_mended(folder: Pa
     assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=True), [("good", "stale")])
     path.write_text(agent("good", systemPrompt="mended"))
     assert (registry.by_slug("good").system_prompt, states(registry)) == ("mended", [("good", "ok")])
+
+
+def test_a_slug_that_breaks_the_file_is_not_yet_its_name(folder: Path, registry: Registry) -> None:
+    path = folder / "a.json"
+    path.write_text(agent("good"))
+    good = registry.by_slug("good")
+    path.write_text(agent("No Slug"))
+    assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=True), [("good", "stale")])
+
+
+def test_a_broken_file_hides_no_other(folder: Path, registry: Registry) -> None:
+    (folder / "a.json").write_text('{"slug": "one"}')
+    (folder / "b.json").write_text(agent("one"))
+    assert (registry.find("one"), states(registry)) == (
+        Found(folder / "b.json", None),
+        [("one", "invalid"), ("one", "ok")],
+    )
 
 
 def test_a_file_that_is_gone_is_unknown_though_it_was_good(folder: Path, registry: Registry) -> None:

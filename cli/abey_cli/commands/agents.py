@@ -6,6 +6,7 @@ from typing import Any
 
 from abey.shared.escaping import escape_line
 from abey.shared.kinds import EXIT_ERROR, EXIT_OK
+from abey.shared.workspace import untrusted_words
 from abey_cli import lookup
 from abey_cli.context import Context
 from abey_cli.failures import refused_input, usage
@@ -54,7 +55,7 @@ def _arguments(text: str) -> Any:
 def _show_agents(context: Context, result: Any) -> None:
     console = context.console
     if not result["items"]:
-        console.note("no agent found; `abey demo` shows one at work")
+        console.note("no agent found; `abey agents new SLUG` writes one, `abey demo` shows one at work")
     for item in result["items"]:
         described = f"  {escape_line(item['description'])}" if item["description"] else ""
         slug, path = escape_line(item["slug"]), escape_line(item["path"])
@@ -62,7 +63,7 @@ def _show_agents(context: Context, result: Any) -> None:
         for diagnostic in item["diagnostics"]:
             console.note(diagnostic_line(item["path"], diagnostic))
     for folder in result["untrusted"]:
-        console.note(f"{folder} is not trusted: its agents are not read")
+        console.note(untrusted_words(folder))
 
 
 def _show_checks(context: Context, results: list[Any]) -> None:

@@ -1,13 +1,12 @@
 """The methods about agents: which there are, whether a file is right, and what a policy would decide."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from abey.core.policy import Link, judge
-from abey.daemon.services import Services
+from abey.daemon.services import Services, lent_by
 from abey.errors import InvalidArguments
 from abey.protocol import queries as q
 from abey.protocol.config import AgentConfig, HttpModel
@@ -15,6 +14,7 @@ from abey.rpc.peer import Peer
 from abey.runtime.agents.files import Unreadable, read_text
 from abey.runtime.agents.findings import Fact
 from abey.runtime.agents.loading import load_text
+from abey.runtime.agents.workspaces import Lent
 from abey.runtime.models.keys import Keys
 
 MOST_DIAGNOSTICS = 500
@@ -26,27 +26,40 @@ class AgentFiles:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    async def list(self, _: Peer, params: q.AgentListParams) -> q.AgentListResult:
-        return self._services.registry.list(params.cwd)
+    async def list(self, peer: Peer, params: q.AgentListParams) -> q.AgentListResult:
+        if params.cwd is not None and (not params.cwd.startswith("/") or "\0" in params.cwd):
+            raise InvalidArguments(f"cwd is an absolute path, not {params.cwd!r}", errors=["cwd is not absolute"])
+        return await self._services.registry.aside.run(self._services.registry.list, params.cwd, lent_by(peer))
 
     async def validate(self, peer: Peer, params: q.ValidateParams) -> q.ValidateResult:
         path = _path(params.uri) if params.uri is not None else None
         text = params.text
         if path is not None:
-            try:
-                text = read_text(path)
-            except Unreadable as error:
-                raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
-        look = partial(_key_facts, self._services.keys, peer.options.env)
-        loaded = await asyncio.to_thread(load_text, text or "", path, look)
+            text = await self._services.registry.aside.run(self._read, path, lent_by(peer))
+        look = partial(key_facts, self._services.keys, peer.options.env)
+        loaded = await self._services.registry.aside.run(load_text, text or "", path, look)
         return q.ValidateResult(diagnostics=loaded.diagnostics()[:MOST_DIAGNOSTICS])
 
-    async def explain(self, _: Peer, params: q.ExplainParams) -> q.ExplainResult:
+    def _read(self, path: Path, lent: Lent) -> str:
+        self._services.registry.refuse_untrusted(path, lent)
+        try:
+            return read_text(path)
+        except Unreadable as error:
+            raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
+
+    async def explain(self, peer: Peer, params: q.ExplainParams) -> q.ExplainResult:
         if params.session_id is not None:
             machine, _damage = await self._services.sessions.look(params.session_id)
             agent = self._services.versions.latest(machine.session)
         else:
-            agent, _path = self._services.agent_named(params.agent, params.agent_file, params.config, params.cwd or "/")
+            agent, *_ = await self._services.registry.aside.run(
+                self._services.agent_named,
+                params.agent,
+                params.agent_file,
+                params.config,
+                params.cwd or "/",
+                lent_by(peer),
+            )
         tool = agent.tools.get(params.tool)
         if tool is None:
             names = ", ".join(sorted(agent.tools)) or "none"
@@ -60,7 +73,7 @@ class AgentFiles:
         )
 
 
-def _key_facts(keys: Keys, env: Mapping[str, str] | None, config: AgentConfig) -> Iterator[Fact]:
+def key_facts(keys: Keys, env: Mapping[str, str] | None, config: AgentConfig) -> Iterator[Fact]:
     """Whether this client could ask the model: its key is where the file says."""
     if isinstance(config.model, HttpModel):
         missing = keys.missing(config.model, env)

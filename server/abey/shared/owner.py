@@ -7,7 +7,10 @@ import struct
 import sys
 from pathlib import Path
 
+from abey.shared.places import EVERYBODYS
+
 _LOCAL_PEERCRED = 1
+_LOCAL_PEERPID = 2
 _XUCRED_BYTES = 76
 
 
@@ -15,9 +18,6 @@ _OURS = frozenset(
     {"sessions", "configs", "trash", "logs", "run", "documents", "agents", "keys.json", "prices.json", "lost+found"}
 )
 """Also the folder of agents may be the same, and a file system of its own has a folder of its own."""
-
-
-_EVERYBODYS = tuple(map(Path, ("/", "/tmp", "/var/tmp", "/dev/shm")))
 
 
 class NotOurs(Exception):
@@ -33,13 +33,21 @@ def peer_uid(connection: socket.socket) -> int:
     return int(struct.unpack_from("2I", credentials)[1])
 
 
+def peer_pid(connection: socket.socket) -> int:
+    """The process that listens at the other end of a unix socket, as the kernel tells it."""
+    if sys.platform == "linux":
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[0])
+    return connection.getsockopt(0, _LOCAL_PEERPID)
+
+
 def state_folder(path: Path) -> Path:
     """`path` as the private folder of sessions, made if absent. One that holds other things, too, keeps its mode, as
     long as others may not write there: what is made in it is private anyway. Raises NotOurs: why, and the way out."""
     try:
         if not path.is_dir():
             return private_folder(path)
-        if any(folder.exists() and folder.samefile(path) for folder in _EVERYBODYS):
+        if any(folder.exists() and folder.samefile(path) for folder in EVERYBODYS):
             raise NotOurs(f"{path} is everybody's folder")
         return path if _is_kept(path) else private_folder(path)
     except (NotOurs, OSError) as error:
@@ -69,5 +77,5 @@ def _is_kept(path: Path) -> bool:
     """Whether it is this user's, others may not write there, and it holds what is none of ours."""
     found = path.stat()
     names = set(os.listdir(path)) - _OURS
-    strangers = any(not name.startswith(("daemon.", "index.sqlite")) for name in names)
+    strangers = any(not name.startswith(("daemon.", "index.sqlite", "trust.json")) for name in names)
     return strangers and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o022

@@ -8,6 +8,9 @@ from pathlib import Path
 SOCKET_PATH_BYTES = 103
 """The longest path of a socket that every platform binds."""
 
+EVERYBODYS = tuple(map(Path, ("/", "/tmp", "/var/tmp", "/dev/shm")))
+"""Folders that belong to nobody in particular."""
+
 Env = Mapping[str, str]
 
 
@@ -41,6 +44,11 @@ def address_path(state: Path) -> Path:
     return Path(state) / "daemon.addr"
 
 
+def tcp_address_path(state: Path) -> Path:
+    """The file that says on which port of loopback the daemon of `state` listens, too, while it does."""
+    return Path(state) / "daemon.tcp"
+
+
 _ADDRESS_BYTES = 4096
 
 
@@ -52,7 +60,12 @@ def read_address(state: Path) -> Path | None:
             text = os.fsdecode(file.read(_ADDRESS_BYTES) or b"").rstrip("\n")
     except OSError:
         return None
-    return Path(text) if os.path.isabs(text) else None
+    return Path(text) if os.path.isabs(text) and "\0" not in text and _binds(Path(text)) else None
+
+
+def documents_dir(state: Path) -> Path:
+    """The files in which editors without a plugin have sessions: by its real path, as editors spell it."""
+    return Path(os.path.realpath(state)) / "documents"
 
 
 def log_path(state: Path) -> Path:

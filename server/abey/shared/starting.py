@@ -115,11 +115,12 @@ def _locked(folder: int) -> bool:
 
 
 def _reach(state_dir: Path, env: Mapping[str, str]) -> socket.socket | None:
-    """A connection to where a daemon said it listens, else to where it would; None if neither answers."""
-    for path in dict.fromkeys((read_address(state_dir), socket_path(state_dir, env))):
-        if path is not None and (found := _knock(path)):
-            return found
-    return None
+    """A connection to where a daemon said it listens, else to where it would; None if neither answers. An address of
+    another name came with a copied folder, and is the way to the daemon of the folder it was copied from."""
+    would, said = socket_path(state_dir, env), read_address(state_dir)
+    if said is not None and said != would and said.name == would.name and (found := _knock(said)):
+        return found
+    return _knock(would)
 
 
 def _knock(path: Path) -> socket.socket | None:

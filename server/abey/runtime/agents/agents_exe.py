@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from abey.protocol.agent_file_words import FOREIGN_MARKS, FOREIGN_TAG
 from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.jsonc import child
 
@@ -18,7 +19,6 @@ _PROVIDERS = {
     "claudev1": "anthropic",
     "claude-v1": "anthropic",
 }
-_MARKS = ("flavor", "modelUrl", "modelName", "apiKeyId")
 _RENAMED = {"slug": "slug", "announce": "description", "systemPrompt": "systemPrompt", "executionMode": "executionMode"}
 _MODEL = {"modelName": "name", "modelUrl": "baseUrl"}
 _POLICIES = ("toolCallPolicy", "toolCallPolicyConfig")
@@ -52,9 +52,9 @@ def translate(value: Any) -> Translation | None:
     if not isinstance(value, dict):
         return None
     contents, at = value, ""
-    if value.get("tag") == "OpenAIAgentDescription" and isinstance(value.get("contents"), dict):
+    if value.get("tag") == FOREIGN_TAG and isinstance(value.get("contents"), dict):
         contents, at = value["contents"], "/contents"
-    if "model" in contents or not (at or any(mark in contents for mark in _MARKS)):
+    if "model" in contents or not (at or any(mark in contents for mark in FOREIGN_MARKS)):
         return _unwrapped(contents, at) if at else None
     made = Translation(sources={"": at})
     for name, found in contents.items():

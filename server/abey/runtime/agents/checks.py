@@ -4,22 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from abey.core.policy import fits
 from abey.protocol.config import (
     AgentConfig,
-    AgentTool,
-    AnyToolKind,
     CommandTool,
-    ExecutablesTool,
     ExternalTool,
     HttpModel,
     HttpTool,
-    McpTool,
     ScriptedModel,
-    WorkspaceTool,
 )
-from abey.protocol.policy import AnyDisposition, Decorate, Policy
 from abey.runtime.agents.findings import Fact, quoted
+from abey.runtime.agents.naming import nearest, shown_name
+from abey.runtime.agents.policy_checks import policy_facts
 from abey.runtime.models.places import OURS, url_fault
 from abey.runtime.tools.arguments import broken_schema
 from abey.runtime.tools.placeholders import shell_parameters, undeclared
@@ -33,18 +28,10 @@ def sense_facts(config: AgentConfig, raw: Any) -> list[Fact]:
     return [
         *_model_facts(config.model),
         *_tool_facts(config),
-        *_policy_facts(config, f"/{key}"),
+        *policy_facts(config, f"/{key}"),
         *_limit_facts(config),
         *_later_facts(config),
     ]
-
-
-def command_of(tool: AnyToolKind) -> str | None:
-    """The parameter that holds the command of a shell-like tool, None for any other tool."""
-    if tool.shell is not None:
-        return tool.shell
-    handed = shell_parameters(tool.argv, tool.parameters) if isinstance(tool, CommandTool) else ()
-    return handed[0] if handed else None
 
 
 def _model_facts(model: HttpModel | ScriptedModel) -> Iterator[Fact]:
@@ -60,33 +47,27 @@ def _model_facts(model: HttpModel | ScriptedModel) -> Iterator[Fact]:
 
 
 def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for at, tool in enumerate(config.tools):
         pointer = f"/tools/{at}"
         name = getattr(tool, "name", None)
         if name in seen:
-            yield Fact(f"{pointer}/name", "error", "duplicate-tool", f"two tools have the name {quoted(str(name))}")
+            message, first = f"two tools have the name {quoted(str(name))}", f"/tools/{seen[name]}/name"
+            yield Fact(f"{pointer}/name", "error", "duplicate-tool", message, related=first)
         if name is not None and not _NAME.fullmatch(name):
             message = "most providers refuse a tool's name that is not 1 to 64 of A-Z a-z 0-9 _ -"
             yield Fact(f"{pointer}/name", "warning", "tool-name", message)
-        seen.add(str(name))
+        seen.setdefault(str(name), at)
         if not isinstance(tool, CommandTool | ExternalTool):
-            yield Fact(pointer, "warning", "unsupported", _not_available(tool), on_key=True)
+            message = (
+                f"tools of kind {tool.kind} are not available in this version: {quoted(shown_name(tool))} is left out"
+            )
+            yield Fact(pointer, "warning", "unsupported", message, on_key=True)
         if isinstance(tool, CommandTool | ExternalTool | HttpTool):
             yield from _schema_facts(tool, pointer)
         if isinstance(tool, CommandTool):
             yield from _argv_facts(tool, pointer)
-
-
-def _not_available(tool: AnyToolKind) -> str:
-    match tool:
-        case ExecutablesTool():
-            name = tool.directory
-        case WorkspaceTool():
-            name = ", ".join(tool.allow)
-        case _:
-            name = tool.name
-    return f"tools of kind {tool.kind} are not available in this version: {quoted(name)} is left out"
+            yield from _shell_facts(tool, pointer)
 
 
 def _schema_facts(tool: CommandTool | ExternalTool | HttpTool, pointer: str) -> Iterator[Fact]:
@@ -109,64 +90,13 @@ def _argv_facts(tool: CommandTool, pointer: str) -> Iterator[Fact]:
         yield Fact(f"{pointer}/argv", "warning", "placeholder", message)
 
 
-def _policy_facts(config: AgentConfig, pointer: str) -> Iterator[Fact]:
-    policy = config.tool_call_policy
-    if policy is None:
-        return
-    for at, rule in enumerate(policy.rules):
-        if not any(_may_name(rule.tool, name, exact) for tool in config.tools for name, exact in _names(tool)):
-            message = f"no tool of this agent has a name like {quoted(rule.tool)}"
-            yield Fact(f"{pointer}/rules/{at}/tool", "warning", "unmatched-rule", message)
-        yield from _decorator_facts(rule.disposition, f"{pointer}/rules/{at}/disposition")
-    if policy.default is not None:
-        yield from _decorator_facts(policy.default, f"{pointer}/default")
-    yield from _shell_facts(config, policy, pointer)
-
-
-def _decorator_facts(disposition: AnyDisposition, pointer: str) -> Iterator[Fact]:
-    if isinstance(disposition, Decorate):
-        message = "decorators are kept but not applied yet"
-        yield Fact(f"{pointer}/decorators", "warning", "unsupported", message, on_key=True)
-
-
-def _shell_facts(config: AgentConfig, policy: Policy, pointer: str) -> Iterator[Fact]:
-    """A hint for each tool whose every command runs unasked, at the rule or the default that says so."""
-    for tool in config.tools:
-        if not isinstance(tool, CommandTool) or command_of(tool) is None:
-            continue
-        wide = [at for at, rule in enumerate(policy.rules) if not rule.match and fits(rule.tool, tool.name)]
-        disposition = policy.rules[wide[0]].disposition if wide else policy.default
-        where = f"rules/{wide[0]}/disposition" if wide else "default"
-        if disposition is not None and _runs(disposition):
-            message = (
-                f"every command that {quoted(tool.name)} is asked for runs, unless another rule defers or denies it"
-            )
-            yield Fact(f"{pointer}/{where}", "hint", "runs-everything", message)
-
-
-def _runs(disposition: AnyDisposition) -> bool:
-    inner = disposition.inner if isinstance(disposition, Decorate) else disposition
-    return _runs(inner) if isinstance(inner, Decorate) else inner.tag in ("runSync", "runAsync")
-
-
-def _names(tool: AnyToolKind) -> Iterator[tuple[str, bool]]:
-    """The names that the model would see: (name, True), or (what they begin with, False)."""
-    match tool:
-        case CommandTool() | HttpTool() | ExternalTool() | AgentTool():
-            yield tool.name, True
-        case McpTool():
-            yield f"mcp_{tool.name}_", False
-        case ExecutablesTool():
-            yield "bash_", False
-        case WorkspaceTool():
-            yield from ((name, True) for name in tool.allow)
-
-
-def _may_name(pattern: str, name: str, exact: bool) -> bool:
-    if exact:
-        return fits(pattern, name)
-    head = pattern.partition("*")[0]
-    return head.startswith(name) or ("*" in pattern and name.startswith(head))
+def _shell_facts(tool: CommandTool, pointer: str) -> Iterator[Fact]:
+    named = tool.parameters.get("properties")
+    if tool.shell is not None and isinstance(named, dict) and tool.shell not in named:
+        near = nearest(tool.shell, named)
+        guess = f"; did you mean {quoted(near)}" if near else ""
+        message = f"no command is there to be read: the parameters have no property {quoted(tool.shell)}{guess}"
+        yield Fact(f"{pointer}/shell", "warning", "placeholder", message, replacement=near)
 
 
 def _limit_facts(config: AgentConfig) -> Iterator[Fact]:

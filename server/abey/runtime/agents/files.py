@@ -8,8 +8,9 @@ from abey.shared.escaping import escape_line
 
 MAX_BYTES = 1024 * 1024
 
-Stamp = tuple[int, int, int]
-"""Changes whenever a file was saved: modification time in ns, size, inode."""
+Stamp = tuple[int, int, int, int]
+"""Changes whenever a file was saved, or its mode changed: times of modification and of change in ns, size, inode. Only
+two changes of the same length within one tick of the file system's clock look alike."""
 
 
 class Unreadable(Exception):
@@ -27,7 +28,7 @@ def stamp(path: Path) -> Stamp | None:
         found = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def read_text(path: Path) -> str:

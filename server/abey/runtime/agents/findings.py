@@ -18,7 +18,8 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact about the text between two offsets in characters; `pointer` is the JSON pointer it is about."""
+    """One fact about the text between two offsets in characters; `pointer` is the JSON pointer it is about, in our
+    form and in the file's. `replacement` is the word that was meant instead, `related` where the reason stands."""
 
     start: int
     end: int
@@ -26,17 +27,23 @@ class Finding:
     code: str
     message: str
     pointer: str = ""
+    source: str = ""
+    replacement: str | None = None
+    related: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is wrong at a JSON pointer, before anybody knows where in a text that is; `on_key` marks the key."""
+    """What is wrong at a JSON pointer, before anybody knows where in a text that is; `on_key` marks the key.
+    `replacement` is the word that was meant instead, `related` the pointer of the reason."""
 
     pointer: str
     severity: Severity
     code: str
     message: str
     on_key: bool = False
+    replacement: str | None = None
+    related: str | None = None
 
 
 def diagnostics(text: str, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:

@@ -94,10 +94,17 @@ class _Reading:
         return config
 
     def findings(self) -> list[Finding]:
-        ours = [_finding(self.document, self._told(fact), self._source(fact.pointer)) for fact in self.facts]
-        theirs = [_finding(self.document, fact, fact.pointer) for fact in self.theirs]
+        ours = [_finding(self.document, self._told(fact), self._source) for fact in self.facts]
+        theirs = [_finding(self.document, fact, str) for fact in self.theirs]
         twice = [
-            Finding(one.key.start, one.key.end, "warning", "duplicate-key", "the key stands twice; the last one counts")
+            Finding(
+                one.key.start,
+                one.key.end,
+                "warning",
+                "duplicate-key",
+                "the key stands twice; the last one counts",
+                source=one.pointer,
+            )
             for one in self.document.duplicates
         ]
         return ours + theirs + twice
@@ -163,7 +170,9 @@ class _Reading:
         inside = fact.pointer.removeprefix("/model/script")
         if not self.includes or inside in ("", fact.pointer):
             return fact
-        return replace(fact, message=f"{escape_line(str(self.includes[0][0]))} at {inside}: {fact.message}")
+        return replace(
+            fact, replacement=None, message=f"{escape_line(str(self.includes[0][0]))} at {inside}: {fact.message}"
+        )
 
     def _source(self, pointer: str) -> str:
         """Where the file has what is at `pointer` in our form."""
@@ -174,9 +183,22 @@ class _Reading:
         return self.sources.get(head, "") + tail
 
 
-def _finding(document: Document, fact: Fact, source: str) -> Finding:
-    span = _span(document, source, on_key=fact.on_key)
-    return Finding(span.start, span.end, fact.severity, fact.code, fact.message, fact.pointer)
+def _finding(document: Document, fact: Fact, source: Callable[[str], str]) -> Finding:
+    """`source` says where the file has what a pointer of the fact is about."""
+    there = source(fact.pointer)
+    span = _span(document, there, on_key=fact.on_key)
+    related = None if fact.related is None else _span(document, source(fact.related), on_key=False)
+    return Finding(
+        span.start,
+        span.end,
+        fact.severity,
+        fact.code,
+        fact.message,
+        fact.pointer,
+        there,
+        fact.replacement,
+        (related.start, related.end) if related else None,
+    )
 
 
 def _span(document: Document, pointer: str, *, on_key: bool) -> Span:

@@ -1,89 +1,91 @@
 """The agents there are: found by slug, by file, or given inline; read again whenever their files changed."""
 
 import os
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from abey.core.agent import Agent
-from abey.errors import InvalidAgent, UnknownAgent
+from abey.errors import InvalidAgent, PermissionDenied, UnknownAgent
 from abey.protocol.config import AgentConfig, HttpModel
 from abey.protocol.queries import AgentListing, AgentListResult
 from abey.runtime.agents import files
-from abey.runtime.agents.findings import Finding, quoted
-from abey.runtime.agents.loading import Loaded, load_text, load_value
+from abey.runtime.agents.aside import Aside
+from abey.runtime.agents.entries import Entries, Entry
+from abey.runtime.agents.findings import quoted
+from abey.runtime.agents.loading import Loaded, load_value
 from abey.runtime.agents.prices import PriceList
 from abey.runtime.agents.resolve import env_names, resolve
+from abey.runtime.agents.workspaces import Lent, Workspaces
 from abey.shared.escaping import escape_line
+from abey.shared.workspace import MARK, untrusted_words
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One file as it was last read: `config` and `agent` are its last good version, of `current` if that is good."""
+class Found(NamedTuple):
+    """The file of an agent, and the workspace on whose trust it depends: none for a file of the user."""
 
     path: Path
-    stamp: files.Stamp | None
-    current: Loaded
-    config: AgentConfig | None
-    agent: Agent | None
+    workspace: Path | None
 
-    @property
-    def slug(self) -> str:
-        """The file's own slug, else that of its last good version, else its name."""
-        raw = self.current.raw
-        found = raw.get("slug") if isinstance(raw, dict) else None
-        return found if isinstance(found, str) else self.agent.slug if self.agent else self.path.stem
+
+Group = tuple[Path | None, tuple[Entry, ...]]
+"""A workspace, or none for the user, and the agents in it."""
 
 
 class Registry:
-    """Agents by slug and by file. A broken file keeps its last good version, which is then marked stale."""
+    """Agents by slug and by file, those of a trusted workspace before the user's. A broken file keeps its last good
+    version, which is then marked stale, and hides no other. Threads may ask at the same time, and
+    who must not wait for a disk asks `aside`."""
 
-    def __init__(self, config_dir: Path) -> None:
+    def __init__(self, config_dir: Path, workspaces: Workspaces | None = None, entries: Entries | None = None) -> None:
         self._folder = config_dir / "agents"
         self._prices = PriceList(config_dir / "prices.json")
-        self._entries: dict[Path, _Entry] = {}
+        self._workspaces = workspaces
+        self._entries = entries or Entries()
+        self.aside = Aside()
+        self._listeners: list[Callable[[], None]] = []
 
-    def list(self, cwd: str | None = None) -> AgentListResult:
-        """Every agent of the user, in the order of the file names; of two with one slug the later is `shadowed`."""
-        entries = self._user_entries()
-        first: dict[str, Path] = {}
-        for entry in entries:
-            first.setdefault(entry.slug, entry.path)
-        items = tuple(_listing(entry, shadowed=first[entry.slug] != entry.path) for entry in entries)
-        workspace = os.path.join(cwd, ".abey", "agents") if cwd else ""
-        return AgentListResult(items=items, untrusted=(workspace,) if os.path.isdir(workspace) else ())
+    def list(self, cwd: str | Path | None = None, lent: Lent = ()) -> AgentListResult:
+        """Every agent that a session in `cwd` could name, in the order of the file names: those of its workspace,
+        if that is trusted, then those of the user. Of two with one slug the later is `shadowed`."""
+        return self.list_in(() if cwd is None else (cwd,), lent)
 
-    def stamps(self) -> Hashable:
-        """Differs whenever an agent file of the user, or what one includes, may have changed; reads none of them."""
-        paths = self._user_files()
-        known = (self._entries.get(path) for path in paths)
-        included = {path for entry in known if entry for path, _ in entry.current.includes}
-        return tuple((path, files.stamp(path)) for path in (*paths, *sorted(included)))
+    def list_in(self, folders: Sequence[str | Path], lent: Lent = ()) -> AgentListResult:
+        """The same for several folders at once: an agent of the user is shadowed if it is in any of them."""
+        found = dict.fromkeys(one for folder in folders if (one := self._workspace(folder)) is not None)
+        trusted = [one for one in found if self._trusts(one, lent)]
+        groups = [self._in(_agents_of(one)) for one in trusted]
+        winners = [_winners(group) for group in groups]
+        items = [_listing(entry, good) for group, good in zip(groups, winners, strict=True) for entry in group]
+        mine = self._in(self._folder)
+        best = _winners(mine) | {slug: entry for good in winners for slug, entry in good.items()}
+        items += [_listing(entry, best) for entry in mine]
+        return AgentListResult(items=tuple(items), untrusted=tuple(str(one) for one in found if one not in trusted))
 
-    def folders(self) -> Mapping[Path, Hashable]:
-        """The folders that the user's agent files are in, or would appear in, with the inode of each."""
-        links = {path.resolve().parent for path in self._user_files() if path.is_symlink()}
-        found = {path: files.stamp(path) for path in (self._folder.parent, self._folder, *sorted(links))}
-        return {path: stamp[2] for path, stamp in found.items() if stamp is not None}
-
-    def path_of(self, slug: str) -> Path:
-        """The file of the agent `slug`. Raises UnknownAgent, which names those there are."""
-        entries = self._user_entries()
-        for entry in entries:
-            if entry.slug == slug:
-                return entry.path
-        found = tuple(dict.fromkeys(entry.slug for entry in entries))
-        there_are = f"there are: {', '.join(map(quoted, found))}" if found else "there are none"
-        raise UnknownAgent(f"no agent {quoted(slug)} in {escape_line(str(self._folder))}; {there_are}", found=[*found])
+    def find(self, slug: str, cwd: str | Path | None = None, lent: Lent = ()) -> Found:
+        """Where the agent `slug` is for a session in `cwd`. Raises UnknownAgent, which names those there are."""
+        groups, untrusted = self._groups(cwd, lent)
+        for where, entries in groups:
+            if (best := _winners(entries).get(slug)) is not None:
+                return Found(best.path, where)
+        for where, entries in groups:
+            for entry in entries:
+                if entry.slug == slug:
+                    return Found(entry.path, where)
+        known = tuple(dict.fromkeys(entry.slug for _, entries in groups for entry in entries))
+        raise self._unknown(slug, known, untrusted)
 
     def by_slug(self, slug: str) -> Agent:
         """The agent `slug` of the user. Raises UnknownAgent, InvalidAgent."""
-        return self.by_file(self.path_of(slug))
+        return self.by_file(self.find(slug).path)
 
-    def by_file(self, path: Path) -> Agent:
-        """The agent of a file, or its last good version, marked stale. Raises UnknownAgent, InvalidAgent."""
-        entry = self._entry(Path(os.path.abspath(path)))
+    def by_file(self, path: Path, workspace: str | None = None) -> Agent:
+        """The agent of a file, or its last good version, marked stale; with `workspace` only while that is trusted.
+        Raises UnknownAgent, InvalidAgent, PermissionDenied."""
+        if workspace is not None:
+            self._check(workspace)
+        entry = self._entries.at(Path(os.path.abspath(path)))
         if entry.agent is None:
             raise _invalid(escape_line(str(entry.path)), entry.current, path=str(entry.path))
         return self._priced(entry.agent, entry.config)
@@ -99,6 +101,79 @@ class Registry:
         """The agent that `Agent.config` was of, with the same hashes. Raises InvalidAgent."""
         return self.inline(config, None)
 
+    def refuse_untrusted(self, path: Path, lent: Lent = ()) -> None:
+        """Raises PermissionDenied for a file in the `.abey` of an untrusted workspace, but not for a user's own one."""
+        workspace = self.workspace_around(path)
+        if workspace is not None and not self._trusts(workspace, lent):
+            raise PermissionDenied(untrusted_words(workspace), dir=str(workspace))
+
+    def workspace_around(self, path: Path) -> Path | None:
+        """The workspace whose `.abey` a file is in; None where it is in none, or among the user's own agents."""
+        is_own = path.parent == self._folder
+        return self._workspaces.around(path) if self._workspaces and not is_own else None
+
+    def may_read(self, path: Path, lent: Lent = ()) -> bool:
+        """Whether a file is in the `.abey` of a workspace that is trusted."""
+        workspace = self._workspaces.around(path) if self._workspaces else None
+        return workspace is not None and self._trusts(workspace, lent)
+
+    def agents(self, cwd: str | Path | None = None, lent: Lent = ()) -> Mapping[str, Agent]:
+        """By slug, all that a session in `cwd` could name and that can be used."""
+        groups, _ = self._groups(cwd, lent)
+        best = {slug: entry for _, entries in reversed(groups) for slug, entry in _winners(entries).items()}
+        return {slug: entry.agent for slug, entry in best.items() if entry.agent is not None}
+
+    def subscribe(self, hear: Callable[[], None]) -> None:
+        """`hear` is called, on the event loop, after agent files have changed in a way that makes a difference."""
+        self._listeners.append(hear)
+
+    def changed(self) -> None:
+        """Tells the subscribers."""
+        for hear in self._listeners:
+            hear()
+
+    def stamps(self) -> Hashable:
+        """Differs whenever an agent file that is looked after, or what one includes, may have changed; reads none."""
+        paths = [path for folder in self._agent_folders() for path in _files(folder)]
+        included = {one for path in paths for one in self._entries.included(path)}
+        return tuple((path, files.stamp(path)) for path in (*paths, *sorted(included)))
+
+    def folders(self) -> Mapping[Path, Hashable]:
+        """The folders that these files are in, or would appear in, with the inode of each; the user's first."""
+        own = self._agent_folders()
+        links = [Path(os.path.realpath(path)).parent for folder in own for path in _files(folder) if path.is_symlink()]
+        found = {path: files.stamp(path) for one in own for path in (one.parent, one)}
+        found |= {path: files.stamp(path) for path in sorted(links) if path not in found}
+        return {path: stamp[-1] for path, stamp in found.items() if stamp is not None}
+
+    def _agent_folders(self) -> Sequence[Path]:
+        used = self._workspaces.in_use() if self._workspaces else ()
+        return [self._folder, *map(_agents_of, used)]
+
+    def _groups(self, cwd: str | Path | None, lent: Lent) -> tuple[Sequence[Group], Path | None]:
+        """The agents that a session in `cwd` could name, those of its workspace first; that, if it is untrusted."""
+        workspace = None if cwd is None else self._workspace(cwd)
+        mine: Group = (None, self._in(self._folder))
+        if workspace is None or not self._trusts(workspace, lent):
+            return (mine,), workspace
+        return ((workspace, self._in(_agents_of(workspace))), mine), None
+
+    def _workspace(self, folder: str | Path) -> Path | None:
+        return self._workspaces.of(folder) if self._workspaces else None
+
+    def _trusts(self, workspace: Path, lent: Lent) -> bool:
+        """One that is used is looked after from now on."""
+        if self._workspaces is None or not self._workspaces.trusts(workspace, lent):
+            return False
+        self._workspaces.use(workspace)
+        return True
+
+    def _check(self, workspace: str) -> None:
+        """Raises PermissionDenied unless a session that was started in this workspace may read its files."""
+        if self._workspaces is None or not self._workspaces.trusts_for_sessions(workspace):
+            raise PermissionDenied(untrusted_words(Path(workspace)), dir=workspace)
+        self._workspaces.use(Path(workspace))
+
     def _priced(self, agent: Agent, config: AgentConfig | None) -> Agent:
         """With the prices of the list, where its file has none."""
         model = config.model if config else None
@@ -107,56 +182,50 @@ class Registry:
         prices = self._prices.of(model)
         return agent if prices is None else replace(agent, prices=prices)
 
-    def _user_entries(self) -> tuple[_Entry, ...]:
+    def _in(self, folder: Path) -> tuple[Entry, ...]:
         """Every file there is now; one that vanishes while we look is none."""
         found = []
-        for path in self._user_files():
+        for path in _files(folder):
             try:
-                found.append(self._entry(path))
+                found.append(self._entries.at(path))
             except UnknownAgent:
                 continue
         return tuple(found)
 
-    def _user_files(self) -> tuple[Path, ...]:
-        try:
-            names = sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
-        except OSError:
-            return ()
-        return tuple(self._folder / name for name in names)
-
-    def _entry(self, path: Path) -> _Entry:
-        """The file as it is now, read again only if it, or what it includes, changed. Raises UnknownAgent."""
-        known = self._entries.get(path)
-        now = files.stamp(path)
-        if known and now and known.stamp == now and _unchanged(known.current):
-            return known
-        current = _read(path)
-        if current.config is not None:
-            entry = _Entry(path, now, current, current.config, resolve(current.config, current.raw))
-        elif known is not None and known.agent is not None:
-            entry = replace(known, stamp=now, current=current, agent=replace(known.agent, stale=True))
-        else:
-            entry = _Entry(path, now, current, None, None)
-        self._entries[path] = entry
-        return entry
+    def _unknown(self, slug: str, known: Sequence[str], untrusted: Path | None) -> UnknownAgent:
+        there_are = f"there are: {', '.join(map(quoted, known))}" if known else "there are none"
+        message = f"no agent {quoted(slug)} in {escape_line(str(self._folder))}; {there_are}"
+        if untrusted is None:
+            return UnknownAgent(message, found=[*known])
+        message += f"; those of {escape_line(str(untrusted))} are not read: it is not trusted"
+        return UnknownAgent(message, found=[*known], untrusted=str(untrusted))
 
 
-def _read(path: Path) -> Loaded:
+def _agents_of(workspace: Path) -> Path:
+    return workspace / MARK / "agents"
+
+
+def _files(folder: Path) -> list[Path]:
+    """`*.json` as a shell has it: without hidden ones, which editors and file systems leave beside a file."""
     try:
-        return load_text(files.read_text(path), path)
-    except files.Unreadable as error:
-        if error.missing:
-            raise UnknownAgent(f"no agent file {escape_line(str(path))}", path=str(path)) from None
-        return Loaded("", None, None, (Finding(0, 0, "error", "unreadable", error.message),))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    except OSError:
+        return []
+    return [folder / name for name in names]
 
 
-def _unchanged(loaded: Loaded) -> bool:
-    """Whether what the file includes is as it was."""
-    return all(files.stamp(path) == stamp for path, stamp in loaded.includes)
+def _winners(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Of those with one slug the first that can be used."""
+    best: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.agent is not None:
+            best.setdefault(entry.slug, entry)
+    return best
 
 
-def _listing(entry: _Entry, *, shadowed: bool) -> AgentListing:
+def _listing(entry: Entry, best: Mapping[str, Entry]) -> AgentListing:
     agent, config = entry.agent, entry.config
+    shadowed = agent is not None and best[entry.slug].path != entry.path
     return AgentListing(
         slug=entry.slug,
         path=str(entry.path),

@@ -7,7 +7,7 @@ from abey.core.agent import Agent, Limits, Tool
 from abey.protocol.base import sha256_hex
 from abey.protocol.config import AgentConfig, CommandTool, ExternalTool, HttpModel
 from abey.protocol.policy import Policy
-from abey.runtime.agents.checks import command_of
+from abey.runtime.agents.naming import command_of
 from abey.runtime.models.places import variable_of
 
 

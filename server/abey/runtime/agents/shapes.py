@@ -1,6 +1,5 @@
 """What the models say of a value that is no agent file: facts in our words, at JSON pointers of the file."""
 
-import difflib
 import re
 import typing
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pydantic_core import ErrorDetails
 from abey.protocol.config import AgentConfig
 from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.jsonc import child
+from abey.runtime.agents.naming import nearest
 
 Location = tuple[str | int, ...]
 
@@ -50,7 +50,7 @@ def _fact(value: Any, detail: ErrorDetails) -> Fact:
         case "missing":
             return Fact(pointer, "error", "missing-field", f"{quoted(name)} is missing", on_key=True)
         case "extra_forbidden":
-            return Fact(pointer, "error", "unknown-field", _unknown_field(detail["loc"]), on_key=True)
+            return _unknown_field(pointer, detail["loc"])
         case "union_tag_invalid" | "union_tag_not_found" | "literal_error":
             return _bad_tag(pointer, found, kind, context)
         case "string_pattern_mismatch":
@@ -80,24 +80,25 @@ def _bad_tag(pointer: str, found: Any, kind: str, context: dict[str, Any]) -> Fa
     what = {"tag": "disposition or decorator", "kind": "kind of tool", "provider": "provider"}.get(key, field)
     code = "unknown-disposition" if key == "tag" else "invalid-value"
     shown = quoted(word) if isinstance(word, str) else _type_name(word)
-    return Fact(at, "error", code, f"unknown {what} {shown}; known: {', '.join(known)}{_guess(word, known)}")
+    near = nearest(word, known) if isinstance(word, str) else None
+    message = f"unknown {what} {shown}; known: {', '.join(known)}{_guess(near)}"
+    return Fact(at, "error", code, message, replacement=near)
 
 
-def _unknown_field(loc: Location) -> str:
+def _unknown_field(pointer: str, loc: Location) -> Fact:
     name = str(loc[-1])
     model = _model_at(loc[:-1])
     known = sorted(_fields(model)) if model else []
+    near = nearest(name, known)
     if name in known:
-        return f"{quoted(name)} is there under another name, too; keep one of them"
-    return f"unknown field {quoted(name)}{_guess(name, known)}"
+        message, near = f"{quoted(name)} is there under another name, too; keep one of them", None
+    else:
+        message = f"unknown field {quoted(name)}{_guess(near)}"
+    return Fact(pointer, "error", "unknown-field", message, on_key=True, replacement=near)
 
 
-def _guess(word: Any, known: list[str]) -> str:
-    if not isinstance(word, str):
-        return ""
-    folded = {name.lower().replace("_", ""): name for name in known}
-    near = difflib.get_close_matches(word.lower().replace("_", ""), folded, n=1, cutoff=0.6)
-    return f"; did you mean `{folded[near[0]]}`" if near else ""
+def _guess(near: str | None) -> str:
+    return f"; did you mean `{near}`" if near else ""
 
 
 def _type_name(value: Any) -> str:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from abey.core.agent import Agent
 from abey.core.session import Session
-from abey.errors import AbeyError, InvalidAgent, UnknownAgent
+from abey.errors import AbeyError, InvalidAgent, PermissionDenied, UnknownAgent
 from abey.protocol.base import Json
 from abey.runtime.ports import AgentSource
 from abey.runtime.store.store import Store
 
 KEPT = 256
+NOT_READ = (UnknownAgent, InvalidAgent, PermissionDenied)
+"""Why a session goes on with the version that it used last."""
 
 
 class Versions:
@@ -24,21 +26,22 @@ class Versions:
         self._kept: OrderedDict[str, Agent] = OrderedDict()
 
     def latest(self, session: Session) -> Agent:
-        """What the next step works with; `stale` where the file is broken or gone. Raises InvalidAgent."""
+        """What the next step works with; `stale` where the file is broken or gone, or where its workspace is no longer
+        trusted: then it is not read. Raises InvalidAgent."""
         path = session.created.agent_file
         if path is None:
             return self.stored(session, session.config_hash)
         try:
-            return self._source.by_file(Path(path))
-        except (UnknownAgent, InvalidAgent):
+            return self._source.by_file(Path(path), session.created.workspace)
+        except NOT_READ:
             return replace(self.stored(session, session.config_hash), stale=True)
 
-    def of_row(self, path: str | None, config_hash: str) -> Agent:
-        """What `latest` gives for a session of this agent file and configHash, without its record. Raises AbeyError
-        also where only the session's own record would tell."""
+    def of_row(self, path: str | None, config_hash: str, workspace: str | None = None) -> Agent:
+        """What `latest` gives for a session of this agent file, configHash and workspace, without its record. Raises
+        AbeyError also where only the session's own record would tell."""
         if path is not None:
-            with suppress(UnknownAgent, InvalidAgent):
-                return self._source.by_file(Path(path))
+            with suppress(*NOT_READ):
+                return self._source.by_file(Path(path), workspace)
         kept = self._kept.get(config_hash) or self._from_store(config_hash)
         return kept if path is None else replace(kept, stale=True)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from abey.runtime.doctor import agent_files, isolation, places, sessions, software
+from abey.runtime.doctor import agent_files, isolation, places, sessions, software, trusted
 from abey.runtime.doctor.findings import Finding, error
 from abey.runtime.doctor.host import Host
 from abey.runtime.doctor.subject import Subject
@@ -22,6 +22,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("sessions", sessions.sessions),
     ("index", sessions.index),
     ("agents", agent_files.agents),
+    ("trust", trusted.trust),
     ("processes", isolation.processes),
     ("sandbox", isolation.sandbox),
     ("descriptors", isolation.descriptors),

@@ -41,7 +41,7 @@ def survey(host: Host, folder: Path) -> Survey:
             strangers.append(name)
         elif stat.S_IMODE(status.st_mode) & 0o077 and not stat.S_ISLNK(status.st_mode):
             open_to_others.append(name)
-        if is_temporary(Path(name).name) and stat.S_ISREG(status.st_mode) and status.st_mtime < before:
+        if is_temporary(Path(name)) and stat.S_ISREG(status.st_mode) and status.st_mtime < before:
             temporary.append(name)
     kept = (tuple(paths[:MOST_KEPT]) for paths in (strangers, open_to_others, temporary))
     return Survey(size, files, files < MOST_FILES, *kept)

@@ -19,7 +19,8 @@ NEVER = "~"
 @dataclass(frozen=True, slots=True)
 class Row:
     """`view` is the Session of the protocol, as JSON, in what does not depend on the agent; `source` the agent's
-    `[file, configHash]`, as JSON. It is right while the journal has this `stamp`, from `since` until before `until`.
+    `[file, configHash, workspace]`, as JSON. It is right while the journal has this `stamp`, from `since` until before
+    `until`.
     """
 
     id: str
@@ -87,7 +88,7 @@ def row_of(session: Session, stamp: str, now: Timestamp) -> Row:
         cost=session.usage.cost,
         since=max((one for one in deadlines if one <= now), default=""),
         until=min((one for one in deadlines if one > now), default=NEVER),
-        source=json.dumps([session.created.agent_file, session.config_hash]),
+        source=json.dumps([session.created.agent_file, session.config_hash, session.created.workspace]),
         view=json.dumps(view.wire(), separators=(",", ":")),
     )
 
