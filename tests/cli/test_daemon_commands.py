@@ -21,7 +21,7 @@ STATUS = {
     "state": "running",
 }
 SHOWN = (
-    f"daemon: running, pid 4711, since {AT}\nbuild: b1\nstate-dir: /s\nsocket: /r/x\n"
+    f"daemon: running, pid 4711, since {AT}\nbuild: b1 (this is {VERSION})\nstate-dir: /s\nsocket: /r/x\n"
     "clients: 2\nsessions: 3 idle\ndurability: power\n"
 )
 
@@ -42,8 +42,10 @@ def test_status_is_what_the_daemon_says(abey, daemon: CannedDaemon) -> None:
 def test_a_daemon_of_another_build_is_used_and_named(abey, daemon: CannedDaemon) -> None:
     daemon.agents = {**AGENTS, "daemon": {**AGENTS["daemon"], "buildId": "0.0.9"}}
     daemon.on["agents/status"] = STATUS
-    said = f"abey: the daemon is of build 0.0.9, this is {VERSION}; `abey daemon restart` makes them one\n"
+    way_out = "`abey daemon restart` makes them one, and sessions stay"
+    said = f"abey: the daemon is of build 0.0.9, this is {VERSION}; {way_out}\n"
     assert abey("daemon", "status") == (0, SHOWN, said)
+    assert abey("daemon", "status", "-q").err == abey("daemon", "status", "--json").err == ""
 
 
 @pytest.mark.parametrize("transport", ["auto", "socket", "stdio"])
@@ -70,6 +72,12 @@ def test_stop_returns_when_the_process_is_gone(abey, daemon: CannedDaemon, proce
     daemon.on["agents/shutdown"] = shut_down
     assert abey("daemon", "stop", *options) == (0, "", f"the daemon (pid {process.pid}) is gone\n")
     assert (os.waitpid(process.pid, os.WNOHANG)[0], daemon.params("agents/shutdown")) == (process.pid, [{"mode": mode}])
+
+
+def test_one_that_is_stopped_is_not_said_to_be_of_another_build(abey, daemon: CannedDaemon, process) -> None:
+    daemon.agents = {**AGENTS, "daemon": {**AGENTS["daemon"], "buildId": "0.0.9", "pid": process.pid}}
+    daemon.on["agents/shutdown"] = lambda _: process.terminate() or {}
+    assert abey("daemon", "stop").err == f"the daemon (pid {process.pid}) is gone\n"
 
 
 def test_stop_of_none_is_exit_0(abey) -> None:

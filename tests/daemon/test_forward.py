@@ -1,6 +1,7 @@
 """The forwarder: bytes through, and a last word for what the daemon will never answer."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -9,17 +10,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.fake_daemon import ROOT, environment
-from support.raw_peer import RawPeer, Stage
+from support.raw_peer import INITIALIZE, RawPeer, Stage
 
 from abey.daemon.binding import bind, write_address
 from abey.daemon.forward import Ledger, forward
+from abey.daemon.line import DAEMONS
 from abey.daemon.listen import Listener
+from abey.daemon.reception import Reception
 from abey.daemon.settings import read_settings
 from abey.rpc.connection import LIMITS
 from abey.rpc.framing import frame
+from abey.shared.places import socket_path
+from abey.shared.version import VERSION
 
 GONE = {"code": -31021, "message": "the daemon is gone", "data": {"kind": "daemon/gone", "retryable": True}}
 
@@ -61,14 +67,16 @@ async def editor(root: Path) -> AsyncIterator[Editor]:
 
 @asynccontextmanager
 async def daemon(root: Path) -> AsyncIterator[Listener]:
-    path = root / "run" / "socket"
-    listener = Listener(Stage().surface, LIMITS, bind(path), path, root)
+    path = root / "run" / socket_path(root, {}).name
+    reception = Reception(Stage().surface, LIMITS)
+    listener = Listener(reception, bind(path), path, root)
     write_address(root, path)
     await listener.start()
     try:
         yield listener
     finally:
-        await listener.close()
+        listener.close()
+        await reception.close()
 
 
 async def test_a_session_through_the_forwarder_ends_as_lsp_wants_it(tmp_path: Path) -> None:
@@ -110,7 +118,7 @@ async def test_hostile_bytes_reach_the_daemon_and_its_refusal_the_client(tmp_pat
 
 
 async def test_what_is_open_when_the_daemon_goes_is_answered_and_the_forwarder_ends_with_1(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "socket"
+    path = tmp_path / "run" / socket_path(tmp_path, {}).name
     with bind(path) as bound:
         write_address(tmp_path, path)
         bound.setblocking(False)
@@ -137,13 +145,75 @@ async def test_what_is_open_when_the_daemon_goes_is_answered_and_the_forwarder_e
             )
 
 
+async def test_a_daemon_that_hangs_up_before_it_said_a_word_is_replaced_by_the_next(tmp_path: Path) -> None:
+    """It was about to end when we came."""
+    path = tmp_path / "run" / socket_path(tmp_path, {}).name
+    with bind(path) as bound:
+        write_address(tmp_path, path)
+        bound.setblocking(False)
+        async with editor(tmp_path) as client:
+            loop = asyncio.get_running_loop()
+            first, _ = await loop.sock_accept(bound)
+            client.peer.ask(1, "initialize", INITIALIZE)
+            assert b"initialize" in await loop.sock_recv(first, 1 << 16)
+            first.close()
+            second, _ = await loop.sock_accept(bound)
+            reader, writer = await asyncio.open_connection(sock=second)
+            again = RawPeer(reader, writer)
+            assert (await again.message())["method"] == "initialize"
+            again.raw(frame(b'{"jsonrpc":"2.0","id":1,"result":{}}'))
+            assert await client.peer.message() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+            again.hang_up()
+            assert (await client.peer.message(), await client.status) == (None, 1)
+
+
+async def test_daemons_that_all_hang_up_are_not_tried_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "run" / socket_path(tmp_path, {}).name
+    with bind(path) as bound:
+        write_address(tmp_path, path)
+        bound.setblocking(False)
+        async with editor(tmp_path) as client:
+            loop = asyncio.get_running_loop()
+            early, _ = await loop.sock_accept(bound)
+            early.close()
+            client.peer.ask(1, "initialize", INITIALIZE)
+            for _ in range(DAEMONS - 1):
+                accepted, _ = await loop.sock_accept(bound)
+                assert b"initialize" in await loop.sock_recv(accepted, 1 << 16)
+                accepted.close()
+            answer = await client.peer.message()
+            assert (answer["id"], answer["error"], await client.status) == (1, GONE, 1)
+
+
 def test_a_ledger_keeps_what_is_asked_until_it_is_answered() -> None:
-    ledger = Ledger()
+    ledger = Ledger(print)
     ask = b'[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"},{"method":"n"},7]'
     ledger.asks(frame(ask) + frame(b"{nope") + frame(b'{"id":true,"method":"m"}'))
     ledger.answers(b'[{"jsonrpc":"2.0","id":1,"result":null}]')
     ledger.answers(b'{"jsonrpc":"2.0","id":2,"method":"ours"}')
     assert len(ledger.last_words()) == 1
+
+
+@pytest.mark.parametrize(("build", "told"), [(VERSION, False), ("0.0.9", True), ("0.0.9\x1b[2J\n", True), (9, True)])
+def test_a_daemon_of_another_build_is_used_and_named(build: Any, told: bool) -> None:
+    lines: list[str] = []
+    ledger = Ledger(lines.append)
+    ledger.asks(frame(b'{"id":0,"method":"initialize"}'))
+    agents = {"daemon": {"pid": 7, "buildId": build}}
+    hello = {"id": 0, "result": {"capabilities": {"experimental": {"agents": agents}}}}
+    for _ in range(2):
+        ledger.answers(json.dumps(hello).encode())
+    way_out = "`abey daemon restart` makes them one, and sessions stay"
+    assert lines == [f"the daemon (pid 7) is of build {build!r}, this is {VERSION!r}; {way_out}"] * told
+
+
+@pytest.mark.parametrize("hello", [{"error": {}}, {"result": None}, {"result": {"capabilities": []}}])
+def test_a_daemon_that_says_no_build_is_compared_with_nothing(hello: Any) -> None:
+    lines: list[str] = []
+    ledger = Ledger(lines.append)
+    ledger.asks(frame(b'{"id":"0","method":"initialize"}'))
+    ledger.answers(json.dumps({"id": "0", **hello}).encode())
+    assert lines == []
 
 
 def test_a_daemon_that_cannot_be_started_is_6_with_the_reason(

@@ -4,30 +4,46 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from support.raw_peer import RawPeer, Stage, until
 
 from abey.daemon.binding import bind, identity, write_address
-from abey.daemon.listen import Listener
+from abey.daemon.listen import Listener, UidOf
+from abey.daemon.reception import SILENT_SECONDS, Reception
 from abey.protocol.handshake import Limits
 from abey.rpc.connection import LIMITS
 from abey.shared.owner import NotOurs, peer_uid, private_folder, state_folder
 from abey.shared.places import address_path, read_address
 
 
+@dataclass
+class House:
+    """A reception and the listener at its door."""
+
+    reception: Reception
+    listener: Listener
+
+
 @asynccontextmanager
-async def listening(root: Path, limits: Limits = LIMITS) -> AsyncIterator[Listener]:
+async def listening(
+    root: Path, limits: Limits = LIMITS, uid_of: UidOf = peer_uid, clock: Callable[[], float] | None = None
+) -> AsyncIterator[House]:
     path = root / "run" / "socket"
-    listener = Listener(Stage().surface, limits, bind(path), path, root)
+    reception = Reception(Stage().surface, limits, clock or time.monotonic)
+    listener = Listener(reception, bind(path), path, root, uid_of)
     await listener.start()
     try:
-        yield listener
+        yield House(reception, listener)
     finally:
-        await listener.close()
+        listener.close()
+        await reception.close()
 
 
 async def visit(root: Path) -> RawPeer:
@@ -111,10 +127,10 @@ def test_the_peer_of_a_socket_is_known() -> None:
 
 
 async def test_a_socket_that_was_removed_is_bound_again_and_so_is_its_address(tmp_path: Path) -> None:
-    async with listening(tmp_path) as listener:
+    async with listening(tmp_path) as house:
         early = await visit(tmp_path)
         await early.initialize()
-        keeping = asyncio.create_task(listener.keep_bound(every=0.001))
+        keeping = asyncio.create_task(house.listener.keep_bound(every=0.001))
         path = tmp_path / "run" / "socket"
         path.unlink()
         path.parent.rmdir()
@@ -126,7 +142,7 @@ async def test_a_socket_that_was_removed_is_bound_again_and_so_is_its_address(tm
             "id": "own",
             "result": {"value": 1},
         }
-        assert listener.clients == 2
+        assert house.reception.clients == 2
         keeping.cancel()
         early.hang_up()
         late.hang_up()
@@ -135,8 +151,8 @@ async def test_a_socket_that_was_removed_is_bound_again_and_so_is_its_address(tm
 async def test_a_socket_that_cannot_be_bound_again_is_tried_until_it_can(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with listening(tmp_path) as listener:
-        keeping = asyncio.create_task(listener.keep_bound(every=0.001))
+    async with listening(tmp_path) as house:
+        keeping = asyncio.create_task(house.listener.keep_bound(every=0.001))
         path = tmp_path / "run" / "socket"
         path.unlink()
         path.parent.rmdir()
@@ -148,28 +164,79 @@ async def test_a_socket_that_cannot_be_bound_again_is_tried_until_it_can(
 
 
 async def test_a_connection_too_many_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with listening(tmp_path) as listener:
+    async with listening(tmp_path) as house:
         peers = [await visit(tmp_path) for _ in range(LIMITS.connections)]
-        await until(lambda: listener.clients == LIMITS.connections)
+        await until(lambda: house.reception.clients == LIMITS.connections)
         refused = await visit(tmp_path)
         answer, end = await refused.message(), await refused.message()
         assert "result" in await peers[-1].initialize()
         for peer in (*peers, refused):
             peer.hang_up()
-        await until(lambda: listener.clients == 0)
+        await until(lambda: house.reception.clients == 0)
     data = {"kind": "overloaded", "retryable": True, "retryAfterMs": 1000}
     error = {"code": -31011, "message": "the daemon has 64 connections", "data": data}
     assert (answer, end) == ({"jsonrpc": "2.0", "id": None, "error": error}, None)
     assert "a connection is refused: there are 64" in caplog.text
 
 
+async def test_who_has_said_nothing_for_long_makes_room_and_nobody_else_does(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+    limits = LIMITS.model_copy(update={"connections": 3})
+    async with listening(tmp_path, limits, clock=lambda: now) as house:
+        greeted, silent, later = [await visit(tmp_path) for _ in range(3)]
+        await greeted.initialize()
+        await until(lambda: house.reception.clients == 3)
+        now = SILENT_SECONDS - 1
+        early = await visit(tmp_path)
+        assert (await early.message())["error"]["data"]["kind"] == "overloaded"
+        now = SILENT_SECONDS
+        newcomers = [await visit(tmp_path), await visit(tmp_path)]
+        assert ["result" in await one.initialize() for one in newcomers] == [True, True]
+        assert [await one.message() for one in (silent, later)] == [None, None]
+        last = await visit(tmp_path)
+        assert (await last.message())["error"]["data"]["kind"] == "overloaded"
+        assert (await greeted.reply("agents/echo", {"value": 1}))["result"] == {"value": 1}
+        for peer in (greeted, silent, later, early, last, *newcomers):
+            peer.hang_up()
+        await until(lambda: house.reception.clients == 0)
+    assert caplog.text.count("a connection that said nothing for 10 s makes room for another") == 2
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+async def test_a_real_other_user_is_hung_up_on_even_where_the_modes_let_it_in(tmp_path: Path) -> None:
+    program = """import os, socket, sys
+os.chdir(sys.argv[1]); os.setgid(65534); os.setuid(65534)
+connection = socket.socket(socket.AF_UNIX); connection.connect("socket")
+try: print(len(connection.recv(100)))
+except ConnectionError: print(0)"""
+    async with listening(tmp_path) as house:
+        (tmp_path / "run").chmod(0o711)
+        (tmp_path / "run" / "socket").chmod(0o666)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, tmp_path / "run", stdout=asyncio.subprocess.PIPE
+        )
+        assert ((await process.communicate())[0], house.reception.clients) == (b"0\n", 0)
+
+
+async def test_another_user_is_hung_up_on_and_never_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(tmp_path, uid_of=lambda _: os.getuid() + 1) as house:
+        peer = await visit(tmp_path)
+        peer.ask(1, "initialize", {})
+        assert await peer.message() is None
+        assert house.reception.clients == 0
+        peer.hang_up()
+    assert f"a connection of user {os.getuid() + 1} is refused" in caplog.text
+
+
 async def test_a_listener_that_closes_answers_who_waits(tmp_path: Path) -> None:
-    async with listening(tmp_path) as listener:
+    async with listening(tmp_path) as house:
         peer = await visit(tmp_path)
         await peer.initialize()
         peer.ask(1, "agents/wait")
         await peer.reply("agents/echo", {})
-        await listener.close()
+        await house.reception.close()
         answer = await peer.message()
         peer.hang_up()
-    assert answer["error"]["data"] == {"kind": "daemon/draining", "retryable": True}
+    assert answer["error"]["data"] == {"kind": "daemon/gone", "retryable": True}

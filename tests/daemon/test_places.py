@@ -51,8 +51,19 @@ def test_a_path_too_long_for_a_socket_is_replaced_by_one_in_the_temporary_folder
     assert (len(os.fsencode(kept)), moved) == (103, Path(folder) / f"abey-{os.getuid()}" / kept.name)
 
 
-@pytest.mark.parametrize(("content", "address"), [("/r/s\n", Path("/r/s")), ("", None), ("rel\n", None), (None, None)])
+@pytest.mark.parametrize(
+    ("content", "address"),
+    [
+        ("/r/s\n", Path("/r/s")),
+        ("", None),
+        ("rel\n", None),
+        ("/r\0s\n", None),
+        ("/" + "s" * 103, None),
+        ("\0\udcff" * 3000, None),
+        (None, None),
+    ],
+)
 def test_an_address_is_an_absolute_path_or_none(tmp_path: Path, content: str | None, address: Path | None) -> None:
     if content is not None:
-        address_path(tmp_path).write_text(content)
+        address_path(tmp_path).write_text(content, errors="surrogateescape")
     assert read_address(tmp_path) == address

@@ -2,16 +2,22 @@
 
 import json
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from support.stories import dispatched
 from support.world import World
 
 from abey.daemon.publish import Publisher
 from abey.daemon.subscriptions import Subscriptions
 from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
+from abey.protocol.session import Damage
 from abey.protocol.transcript import Client
 from abey.rpc.peer import Peer
+from abey.runtime.event_log import EventLog
+from abey.runtime.live import Live
+from abey.runtime.reviving import Broken
+from abey.runtime.store.journal import Journal
 
 AGENTS = AgentsClientCapabilities(protocol_versions=("1.0",))
 
@@ -58,3 +64,33 @@ def test_of_a_deleted_session_a_last_summary_tells_that_nothing_waits() -> None:
     assert last == {**first, "pendingCount": 0, "attention": "none", "deleted": True}
     publisher.changed(world.machine)  # it came back
     assert heard[-1]["params"] == first
+
+
+def live(world: World) -> Any:
+    """The world's session in memory, as far as a publisher looks at it."""
+    assert world.machine is not None
+    return Live(world.machine, cast(Journal, None), EventLog(), world.agent)
+
+
+def test_a_session_that_was_read_anew_is_told_of_only_where_it_was_told_otherwise() -> None:
+    heard: list[Any] = []
+    publisher, world = Publisher(nobody()), dispatched("run")
+    publisher.joined(peer("a", AGENTS, heard))
+    assert world.machine is not None
+    publisher.kept(live(world))
+    publisher.changed(world.machine)
+    publisher.kept(live(world))
+    world.crash()
+    publisher.kept(live(world))
+    told = [(one["params"]["activity"], one["params"]["attention"]) for one in heard]
+    assert told == [("tools", "none"), ("idle", "uncertain")]
+
+
+def test_a_damaged_session_wants_somebody_and_its_calls_nobody() -> None:
+    heard: list[Any] = []
+    publisher, world = Publisher(nobody()), dispatched("ask")
+    publisher.joined(peer("a", AGENTS, heard))
+    damage = Damage(session_id="s1", reason="bits")
+    publisher.kept(Broken(damage))
+    publisher.kept(Broken(damage, world.machine))
+    assert [(one["params"]["pendingCount"], one["params"]["attention"]) for one in heard] == [(0, "error")]

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from abey.daemon.main import main
-from abey.daemon.settings import Settings, read_settings
+from abey.daemon.settings import Settings, Tcp, read_settings
 from abey.shared.places import socket_path
 from abey.shared.version import VERSION
 
+TOGETHER = "go together: nobody is let in over TCP without the token"
+ELSEWHERE = "is not on this machine's own loopback; say 127.0.0.1:0, and reach it from elsewhere through ssh"
 ENV = {"ABEY_STATE_DIR": "/s", "ABEY_CONFIG_DIR": "/c", "ABEY_RUNTIME_DIR": "/r"}
 
 
@@ -22,6 +24,7 @@ def test_settings_have_defaults() -> None:
         durability="power",
         log_level="info",
         idle_exit=1800.0,
+        tcp=None,
         env=ENV,
     )
 
@@ -30,6 +33,15 @@ def test_settings_are_what_was_said() -> None:
     env = {**ENV, "ABEY_DURABILITY": "process", "ABEY_LOG": "DEBUG"}
     said = read_settings(["--stdio", "--standalone", "--idle-exit", "5"], env)
     assert (said.mode, said.durability, said.log_level, said.idle_exit) == ("standalone", "process", "debug", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("listen", "address", "port"),
+    [("127.0.0.1:0", "127.0.0.1", 0), ("127.8.8.8:9", "127.8.8.8", 9), ("[::1]:0", "::1", 0)],
+)
+def test_tcp_is_served_on_loopback_where_it_is_asked_for(listen: str, address: str, port: int) -> None:
+    said = read_settings(["--listen", listen, "--token-file", "/t"], ENV)
+    assert said.tcp == Tcp(address, port, Path("/t"))
 
 
 def test_stdio_alone_is_the_forwarder() -> None:
@@ -45,6 +57,27 @@ def test_stdio_alone_is_the_forwarder() -> None:
         (["--idle-exit", "soon"], {}, "argument --idle-exit: invalid _seconds value: 'soon'"),
         ([], {"ABEY_DURABILITY": "none"}, "ABEY_DURABILITY is power or process, not 'none'"),
         ([], {"ABEY_LOG": "loud"}, "ABEY_LOG is one of debug, info, warning, error, not 'loud'"),
+        (["--listen", "127.0.0.1:0"], {}, f"--listen and --token-file {TOGETHER}"),
+        (["--token-file", "/t"], {}, f"--listen and --token-file {TOGETHER}"),
+        (["--listen", "0.0.0.0:0", "--token-file", "/t"], {}, f"argument --listen: 0.0.0.0:0 {ELSEWHERE}"),
+        (["--listen", ":0", "--token-file", "/t"], {}, f"argument --listen: :0 {ELSEWHERE}"),
+        (["--listen", "localhost:0", "--token-file", "/t"], {}, f"argument --listen: localhost:0 {ELSEWHERE}"),
+        (["--listen", "[::]:0", "--token-file", "/t"], {}, f"argument --listen: [::]:0 {ELSEWHERE}"),
+        (
+            ["--listen", "127.0.0.1:-1", "--token-file", "/t"],
+            {},
+            "argument --listen: 127.0.0.1:-1 has no port; 0 is a free one",
+        ),
+        (
+            ["--listen", "127.0.0.1:65536", "--token-file", "/t"],
+            {},
+            "argument --listen: 127.0.0.1:65536 has no port; 0 is a free one",
+        ),
+        (
+            ["--stdio", "--listen", "127.0.0.1:0", "--token-file", "/t"],
+            {},
+            "--listen is for a daemon: say --standalone, too, or leave --stdio out",
+        ),
         (["--std"], {}, "unrecognized arguments: --std"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -192,3 +193,106 @@ async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_s
     await turns_of_the_loop()
     assert len(one.deltas) == 1
     assert [params["event"]["type"] for _, params in one.heard if "seq" in params][-1] == "session/updated"
+
+
+async def test_before_an_answer_its_client_hears_what_happened_and_no_other_does_yet(place: Place) -> None:
+    asks, other = Listening("asks"), Listening("other")
+    for one in (asks, other):
+        place.attach(one, 0)
+    place.grow()
+    place.subscriptions.settle(asks.peer)
+    assert (asks.numbers, other.numbers) == (list(range(1, place.log.next_seq)), [])
+    await turns_of_the_loop()
+    assert asks.numbers == other.numbers == list(range(1, place.log.next_seq))
+
+
+async def test_a_notice_comes_after_the_events_before_it(place: Place) -> None:
+    one = Listening("one")
+    place.attach(one, 0)
+    place.grow()
+    place.publisher.noticed("s1", {"type": "stale-result", "invocationId": "i1"})
+    seqs = [params.get("seq") for _, params in one.heard]
+    assert seqs == [*range(1, place.log.next_seq), None]
+
+
+async def test_a_notice_that_a_slow_client_cannot_take_is_not_lost_in_silence(place: Place) -> None:
+    slow = Listening("slow", UNREAD_BYTES + 1)
+    place.attach(slow, 3)
+    place.publisher.noticed("s1", {"type": "record-failed", "message": "no room"})
+    assert slow.heard == [("agents/overflow", {"sessionId": "s1", "resumeAfter": 3})]
+
+
+async def test_who_is_attached_to_a_session_that_was_loaded_anew_begins_anew(place: Place) -> None:
+    one = Listening("one")
+    place.attach(one)
+    place.subscriptions.reloaded("s1")
+    place.grow()
+    await turns_of_the_loop()
+    assert one.heard == [("agents/overflow", {"sessionId": "s1", "resumeAfter": 0})]
+
+
+async def test_an_event_that_cannot_be_told_detaches_and_harms_no_answer(place: Place) -> None:
+    def no_agent(_: object) -> None:
+        raise ValueError("no such agent")
+
+    subscriptions = Subscriptions(lambda _: place.log, no_agent)
+    one = Listening("one")
+    subscriptions.add(one.peer, "s1", 0, deltas=False)
+    subscriptions.advanced("s1")
+    subscriptions.settle(one.peer)
+    await turns_of_the_loop()
+    assert one.heard == [("agents/overflow", {"sessionId": "s1", "resumeAfter": 0})]
+
+
+class Counting:
+    """Logs of many sessions, and how often each was asked for."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, session_id: str) -> EventLog:
+        self.asked[session_id] += 1
+        return self._log
+
+
+async def test_an_event_costs_nothing_for_those_who_are_not_attached_and_is_made_once_for_those_who_are(
+    place: Place,
+) -> None:
+    logs = Counting(place.log)
+    subscriptions = Subscriptions(logs, lambda _: None)
+    clients = [Listening(f"c{number}") for number in range(50)]
+    for client in clients:
+        for number in range(200):
+            subscriptions.add(client.peer, f"s{number}", 0, deltas=False)
+    subscriptions.advanced("nobody is attached")
+    subscriptions.advanced("s7")
+    await turns_of_the_loop()
+    assert logs.asked == {"s7": 1}
+    assert {len(client.numbers) for client in clients} == {place.log.next_seq - 1}
+
+
+async def test_whoever_was_attached_to_thousands_leaves_nothing_behind(place: Place) -> None:
+    logs = Counting(place.log)
+    subscriptions = Subscriptions(logs, lambda _: None)
+    one, other = Listening("one"), Listening("other")
+    names = [f"s{number}" for number in range(10_000)]
+    for name in names:
+        subscriptions.add(one.peer, name, 0, deltas=False)
+    subscriptions.add(other.peer, "s3", 0, deltas=False)
+    assert len(subscriptions) == 10_001
+    subscriptions.left(one.peer)
+    for name in names:
+        subscriptions.advanced(name)
+    await turns_of_the_loop()
+    assert (len(subscriptions), logs.asked, one.heard) == (1, {"s3": 1}, [])
+
+
+async def test_while_thousands_of_sessions_have_news_others_have_their_turn(place: Place) -> None:
+    one = Listening("one")
+    for number in range(3000):
+        place.subscriptions.add(one.peer, f"s{number}", 0, deltas=False)
+        place.subscriptions.advanced(f"s{number}")
+    await turns_of_the_loop(10)
+    assert len({params["sessionId"] for _, params in one.heard}) == 1
+    assert len(one.heard) == 10 * (place.log.next_seq - 1)

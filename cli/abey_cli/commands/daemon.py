@@ -3,10 +3,15 @@
 import contextlib
 import os
 import select
+import signal
 import time
 from typing import Any
 
+from abey.shared import starting
 from abey.shared.kinds import EXIT_OK
+from abey.shared.owner import peer_pid
+from abey.shared.places import state_dir
+from abey.shared.version import VERSION
 from abey_cli.context import Context, Which
 from abey_cli.failures import Failure
 
@@ -23,13 +28,17 @@ def start(context: Context) -> int:
 
 
 def stop(context: Context) -> int:
+    context.builds_told = True  # it goes, of whatever build it is
     _stop(context)
     context.answer({}, lambda: None)
     return EXIT_OK
 
 
 def restart(context: Context) -> int:
+    """Of whatever build the one was that runs, the next one is of ours. Sessions are on the disk."""
+    context.builds_told = True
     _stop(context)
+    context.builds_told = False
     return start(context)
 
 
@@ -45,6 +54,9 @@ def _stop(context: Context) -> None:
     try:
         client = context.connected("running")
     except Failure as failure:
+        if failure.kind == "protocol/unsupported":
+            _terminate(context)
+            return
         if failure.kind != "daemon/unreachable":
             raise
         context.console.note("no daemon is running")
@@ -54,6 +66,17 @@ def _stop(context: Context) -> None:
         client.request("agents/shutdown", {"mode": "now" if context.options.now else "drain"})
         gone()
     context.console.note(f"the daemon (pid {pid}) is gone")
+
+
+def _terminate(context: Context) -> None:
+    """Ends a daemon with which nobody of ours can talk. Who listens at the socket is who is meant, whatever else says
+    so; like every daemon, it ends on a signal without losing anything."""
+    with starting.connect(state_dir(context.env), context.env, start=False, timeout=0) as connection:
+        pid = peer_pid(connection)
+    with _watch(pid) as gone:
+        os.kill(pid, signal.SIGTERM)
+        gone()
+    context.console.note(f"the daemon (pid {pid}) spoke another protocol, and is gone")
 
 
 @contextlib.contextmanager
@@ -80,7 +103,8 @@ def _show_status(context: Context, status: Any) -> None:
     daemon = status["daemon"]
     out = context.console.out
     out(f"daemon: {status['state']}, pid {daemon['pid']}, since {daemon['startedAt']}")
-    out(f"build: {daemon['buildId']}")
+    ours = "" if daemon["buildId"] == VERSION else f" (this is {VERSION})"
+    out(f"build: {daemon['buildId']}{ours}")
     out(f"state-dir: {daemon['stateDir']}")
     if daemon.get("socket"):
         out(f"socket: {daemon['socket']}")

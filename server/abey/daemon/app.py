@@ -7,8 +7,11 @@ from typing import Any
 from abey.daemon.agent_files import AgentFiles
 from abey.daemon.agent_news import AgentNews
 from abey.daemon.attaching import Attaching
+from abey.daemon.completing import Completing
 from abey.daemon.doctor import make_doctor
 from abey.daemon.driving import Driving
+from abey.daemon.editors.making import make_editors
+from abey.daemon.idempotency import Repeats
 from abey.daemon.listing import Listing
 from abey.daemon.outputs import Outputs
 from abey.daemon.publish import Publisher
@@ -16,7 +19,9 @@ from abey.daemon.reading import Reading
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
 from abey.daemon.subscriptions import Subscriptions
+from abey.daemon.summaries import Summaries
 from abey.daemon.transfer import Transfer
+from abey.daemon.trusting import Trusting, make_registry
 from abey.daemon.upkeep import Upkeep
 from abey.protocol import handshake as h
 from abey.protocol import methods as m
@@ -46,7 +51,7 @@ from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.transfer.adopting import Adopting
 from abey.shared.version import VERSION
 
-FEATURES = ("attach", "deltas", "events", "ifRevision")
+FEATURES = ("attach", "deltas", "events", "idempotencyKey", "ifRevision")
 DRAIN_SECONDS = 10.0
 
 
@@ -62,31 +67,19 @@ class App:
         clock = SystemClock()
         self._settings = settings
         self._helper = ProcessHelper()
-        self._info = h.DaemonInfo(
-            pid=os.getpid(),
-            build_id=VERSION,
-            started_at=clock.now(),
-            state_dir=str(settings.state_dir),
-            socket=str(settings.socket),
-        )
+        self._info = _info(settings, clock.now())
         self.stop_requested = asyncio.Event()
         self._store = store = Store(settings.state_dir, io)
-        registry = Registry(settings.config_dir)
+        trust, registry = make_registry(settings, io, lambda: self._publisher.everybody())
         versions = Versions(registry, store)
         sessions = Sessions(store, versions, clock)
         self._subscriptions = Subscriptions(sessions.log_of, versions.then)
         self._publisher = Publisher(self._subscriptions)
-        self._news = AgentNews(registry, self._publisher.config_changed)
+        sessions.on_keep = self._publisher.kept
+        self._news = AgentNews(registry, self._publisher.everybody)
+        self._trusting = Trusting(trust, clock, registry.aside, self._news.look)
         keys = Keys(settings.config_dir, settings.env)
-        ports = Ports(
-            clock=clock,
-            store=store,
-            agents=registry,
-            models=make_models(clock, keys, Network(settings.env)),
-            tools={"command": CommandRunner(self._helper, clock, settings.env)},
-            check=check_arguments,
-            listener=self._publisher,
-        )
+        ports = self._ports(clock, registry, keys)
         self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
@@ -95,8 +88,38 @@ class App:
         self._services = Services(settings, clock, registry, versions, sessions, self._scheduler, keys)
         self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io)
         self._transfer = Transfer(self._services, store, io, self._adopting)
+        self._repeats = Repeats(self._services, self._keeping)
         self._bindings = {binding.method.name: binding for binding in self._bound()}
-        self.surface = Surface(self._bindings, self._capabilities, self._publisher.joined, self._publisher.left)
+        self._editors, self._plain, agent_documents = make_editors(
+            self._services, self._bindings, store.exists, self._index
+        )
+        self._publisher.follow(self._plain)
+        self._publisher.follow(agent_documents)
+        self.surface = self._surface()
+
+    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys) -> Ports:
+        env = self._settings.env
+        return Ports(
+            clock=clock,
+            store=self._store,
+            agents=registry,
+            models=make_models(clock, keys, Network(env)),
+            tools={"command": CommandRunner(self._helper, clock, env)},
+            check=check_arguments,
+            listener=self._publisher,
+        )
+
+    def _surface(self) -> Surface:
+        return Surface(
+            bindings=self._bindings,
+            capabilities=self._capabilities,
+            joined=self._joined,
+            left=self._left,
+            settle=self._subscriptions.settle,
+            features=self._editors.features,
+            notices=self._editors.notices,
+            offered=self._editors.offered,
+        )
 
     @property
     def busy(self) -> bool:
@@ -105,30 +128,43 @@ class App:
     async def start(self) -> None:
         """No session is read and nothing of one starts by itself: it is loaded when somebody asks for it."""
         self._news.start()
+        self._plain.start()
 
-    async def close(self, drain: bool) -> None:
-        """Ends the work in flight; with `drain` it has DRAIN_SECONDS to end by itself."""
-        if drain:
-            await self._drain()
+    async def drain(self) -> None:
+        """The work in flight has DRAIN_SECONDS to end by itself, and none begins."""
+        self._publisher.draining()
+        await self._scheduler.drain(DRAIN_SECONDS)
+
+    async def close(self) -> None:
+        """Ends the work in flight."""
         await self._news.close()
         await self._doctor.close()
         await self._keeping.close()
         await self._adopting.close()
         await self._scheduler.close()
+        await self._repeats.close()
+        await self._plain.close()
         await self._services.sessions.snapshots.leave(self._services.sessions.loaded)
         await self._index.close()
         await self._helper.close()
-
-    async def _drain(self) -> None:
-        self._publisher.draining()
-        await self._scheduler.drain(DRAIN_SECONDS)
+        self._services.registry.aside.close()
 
     async def _shutdown(self, _: Peer, params: r.ShutdownParams) -> p.Nothing:
         if params.mode == "drain":
-            await self._drain()
+            await self.drain()
         # The reply goes out before the end begins.
         asyncio.get_running_loop().call_later(0.05, self.stop_requested.set)
         return p.Nothing()
+
+    def _joined(self, peer: Peer) -> None:
+        self._publisher.joined(peer)
+        self._news.joined(peer)
+        self._plain.joined(peer)
+
+    def _left(self, peer: Peer) -> None:
+        self._publisher.left(peer)
+        self._editors.desk.left(peer)
+        self._plain.left(peer)
 
     def _capabilities(self) -> h.AgentsServerCapabilities:
         return h.AgentsServerCapabilities(
@@ -141,23 +177,24 @@ class App:
         )
 
     def _bound(self) -> tuple[Binding[Any, Any], ...]:
-        driving = Driving(self._services)
+        keyed = self._repeats
+        driving, completing = Driving(self._services), Completing(self._services)
         reading = Reading(self._services, self._info, lambda: self._publisher.clients)
         listing = Listing(self._services, self._index)
         files = AgentFiles(self._services)
-        attaching = Attaching(self._services, self._subscriptions)
+        attaching = Attaching(self._services, self._subscriptions, Summaries(self._services, self._index))
         return (
-            bind(m.START, driving.start),
-            bind(m.STEP, driving.step),
-            bind(m.RUN, driving.run),
-            bind(m.RESUME, driving.resume),
-            bind(m.PAUSE, driving.pause),
-            bind(m.SEND, driving.send),
+            keyed.bind(m.START, driving.start, driving.shown),
+            keyed.bind(m.STEP, driving.step, driving.stepped),
+            keyed.bind(m.RUN, driving.run, driving.ran),
+            keyed.bind(m.RESUME, driving.resume, driving.ran),
+            keyed.bind(m.PAUSE, driving.pause, driving.shown),
+            keyed.bind(m.SEND, driving.send, driving.sent),
             bind(m.PENDING, listing.pending),
-            bind(m.COMPLETE, driving.complete),
-            bind(m.CANCEL, driving.cancel),
-            bind(m.STOP, driving.stop),
-            bind(m.REOPEN, driving.reopen),
+            keyed.bind(m.COMPLETE, completing.complete, completing.completed),
+            keyed.bind(m.CANCEL, driving.cancel, driving.closed),
+            keyed.bind(m.STOP, driving.stop, driving.closed),
+            keyed.join(m.REOPEN, driving.reopen),
             bind(m.GET, reading.get),
             bind(m.TRANSCRIPT, reading.transcript),
             bind(m.SESSIONS, listing.sessions),
@@ -169,20 +206,31 @@ class App:
             bind(m.DOCTOR, self._doctor.doctor),
             bind(m.GC, self._doctor.gc),
             bind(m.EXPORT, self._transfer.export),
-            bind(m.IMPORT, self._transfer.import_),
+            keyed.bind(m.IMPORT, self._transfer.import_, driving.shown),
             bind(m.LIST, files.list),
             bind(m.VALIDATE, files.validate),
+            bind(m.TRUST, self._trusting.trust),
             bind(m.EXPLAIN, files.explain),
             bind(m.STATUS, reading.status),
             bind(m.SHUTDOWN, self._shutdown),
         )
 
     def _upkeep(self) -> tuple[Binding[Any, Any], ...]:
-        upkeep = Upkeep(self._services, self._keeping)
+        keyed, upkeep = self._repeats, Upkeep(self._services, self._keeping)
         return (
-            bind(m.UPDATE, upkeep.update),
-            bind(m.DELETE, upkeep.delete),
-            bind(m.RESTORE, upkeep.restore),
+            keyed.bind(m.UPDATE, upkeep.update, upkeep.shown),
+            keyed.join(m.DELETE, upkeep.delete),
+            keyed.join(m.RESTORE, upkeep.restore),
             bind(m.TRASH, upkeep.trash),
-            bind(m.REPAIR, upkeep.repair),
+            keyed.join(m.REPAIR, upkeep.repair),
         )
+
+
+def _info(settings: Settings, started_at: str) -> h.DaemonInfo:
+    return h.DaemonInfo(
+        pid=os.getpid(),
+        build_id=VERSION,
+        started_at=started_at,
+        state_dir=str(settings.state_dir),
+        socket=str(settings.socket),
+    )

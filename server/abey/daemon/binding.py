@@ -42,9 +42,13 @@ def identity(path: Path) -> Identity | None:
 
 
 def write_address(state: Path, path: Path) -> None:
-    """Says in `<state>/daemon.addr` (0600) that the daemon listens at `path`."""
-    address = address_path(state)
-    draft = address.with_name(f"{address.name}.new")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(os.fsencode(path) + b"\n")
-    draft.replace(address)
+    """Says in `<state>/daemon.addr` that the daemon listens at `path`."""
+    write_private(address_path(state), os.fsencode(path))
+
+
+def write_private(file: Path, line: bytes) -> None:
+    """One line in a file (0600) that is there whole or as it was before."""
+    draft = file.with_name(f"{file.name}.new")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as written:
+        written.write(line + b"\n")
+    draft.replace(file)

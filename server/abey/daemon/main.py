@@ -5,6 +5,8 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,9 +14,8 @@ from abey.daemon.settings import Settings, read_options, read_settings
 from abey.shared.kinds import EXIT_ERROR, EXIT_OK, EXIT_UNREACHABLE
 
 if TYPE_CHECKING:
-    import socket
-
     from abey.daemon.serving import App
+    from abey.daemon.ways import Ways
 
 Create = Callable[[Settings], "App"]
 
@@ -76,22 +77,43 @@ def _hold(settings: Settings, create: Create) -> int:
 def _listen(settings: Settings, create: Create) -> int:
     """Listens first: who connects now waits for the imports instead of being refused."""
     from abey.daemon.binding import bind, write_address
+    from abey.daemon.ways import Ways
     from abey.shared.owner import NotOurs
+    from abey.shared.places import tcp_address_path
 
     try:
         bound = bind(settings.socket)
         write_address(settings.state_dir, settings.socket)
+        tcp_address_path(settings.state_dir).unlink(missing_ok=True)  # of one that was killed
     except (NotOurs, OSError) as error:
-        _say(error)
+        _say(f"the socket cannot be bound: {error}; ABEY_RUNTIME_DIR names another folder for it")
         return EXIT_ERROR
     with closing(bound):
-        return _serve(settings, create, bound)
+        return _listen_on_loopback(settings, create, Ways(bound))
 
 
-def _serve(settings: Settings, create: Create, bound: "socket.socket") -> int:
+def _listen_on_loopback(settings: Settings, create: Create, ways: "Ways") -> int:
+    """Before anybody is served: who asked for TCP and cannot have it gets no daemon without."""
+    if settings.tcp is None:
+        return _serve(settings, create, ways)
+    from abey.daemon.loopback import TokenRefused, bind_loopback, read_token, shown
+
+    try:
+        token = read_token(settings.tcp.token_file)
+        bound = bind_loopback(settings.tcp.address, settings.tcp.port)
+    except (TokenRefused, OSError) as error:
+        _say(f"TCP cannot be served: {error}")
+        return EXIT_ERROR
+    with closing(bound):
+        print(f"listening on {shown(bound)}", file=sys.stderr, flush=True)
+        return _serve(settings, create, replace(ways, loopback=bound, token=token))
+
+
+def _serve(settings: Settings, create: Create, ways: "Ways") -> int:
     from abey.daemon.pipes import take_stdio
 
-    stdio = take_stdio() if settings.mode == "standalone" else None
+    if settings.mode == "standalone":
+        ways = replace(ways, stdio=take_stdio())
     import asyncio
     import gc
 
@@ -99,7 +121,7 @@ def _serve(settings: Settings, create: Create, bound: "socket.socket") -> int:
 
     # a session is many small values without cycles: looking for them less often opens one a third faster
     gc.set_threshold(50_000, 20, 20)
-    return asyncio.run(run_daemon(settings, create, bound, stdio))
+    return asyncio.run(run_daemon(settings, create, ways))
 
 
 def _application(settings: Settings) -> "App":
@@ -109,9 +131,8 @@ def _application(settings: Settings) -> "App":
 
 
 def _now() -> str:
-    from abey.runtime.clock import SystemClock
-
-    return SystemClock().now()
+    """As runtime/clock.py tells it, which would first load asyncio."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _leave(_: int, __: FrameType | None) -> NoReturn:
@@ -119,5 +140,5 @@ def _leave(_: int, __: FrameType | None) -> NoReturn:
     sys.exit(EXIT_OK)
 
 
-def _say(error: Exception) -> None:
-    print(f"abey-daemon: {error}", file=sys.stderr)
+def _say(reason: object) -> None:
+    print(f"abey-daemon: {reason}", file=sys.stderr)

@@ -3,19 +3,28 @@
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 CHUNK_BYTES = 1 << 16
 
 
-def take_stdio() -> tuple[int, int]:
-    """The descriptors of stdin and stdout, for messages alone: from now on 0 is the null device and 1 is stderr, for
-    whatever prints here or is started from here."""
-    incoming, outgoing = os.dup(0), os.dup(1)
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """The two descriptors of a channel."""
+
+    incoming: int
+    outgoing: int
+
+
+def take_stdio() -> Stdio:
+    """Stdin and stdout, for messages alone: from now on 0 is the null device and 1 is stderr, for whatever prints here
+    or is started from here."""
+    taken = Stdio(os.dup(0), os.dup(1))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
-    return incoming, outgoing
+    return taken
 
 
 def chunks(descriptor: int) -> Iterator[bytes]:

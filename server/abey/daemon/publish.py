@@ -2,33 +2,52 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from abey.core.machine import Machine
-from abey.core.views import summary_view
+from abey.core.views import damaged_summary, summary_view
 from abey.daemon.streams import COALESCE_SECONDS, Streams
 from abey.daemon.subscriptions import Subscriptions
-from abey.protocol.notifications import CONFIG_CHANGED, DAEMON, SUMMARY, ConfigChanged, DaemonNotice, Summary
-from abey.rpc.peer import Peer
+from abey.protocol.notifications import DAEMON, SUMMARY, DaemonNotice, Summary
+from abey.rpc.peer import Peer, notification
+from abey.runtime.live import Live
 from abey.runtime.ports import Delta
+from abey.runtime.reviving import Entry
 
 log = logging.getLogger(__name__)
 
 
+class Follower(Protocol):
+    """Who makes something of its own of the sessions."""
+
+    def changed(self, machine: Machine) -> None: ...
+
+    def gone(self, machine: Machine) -> None: ...
+
+
 class Publisher:
-    """A ports.Listener. Plain LSP clients hear nothing: these notifications are none of LSP's."""
+    """A ports.Listener. Plain LSP clients hear nothing unasked: these notifications are none of LSP's."""
 
     def __init__(self, subscriptions: Subscriptions, coalesce_seconds: float = COALESCE_SECONDS) -> None:
         self._subscriptions = subscriptions
         self._streams = Streams(partial(subscriptions.live, delta=True), coalesce_seconds)
         self._peers: dict[str, Peer] = {}
         self._last: dict[str, Summary] = {}
+        self._followers: list[Follower] = []
+
+    def follow(self, follower: Follower) -> None:
+        """From now on it hears what the sessions are like."""
+        self._followers.append(follower)
 
     @property
     def clients(self) -> int:
         return len(self._peers)
+
+    def everybody(self) -> tuple[Peer, ...]:
+        """Every client that is connected, plain ones too."""
+        return tuple(self._peers.values())
 
     def joined(self, peer: Peer) -> None:
         self._peers[peer.id] = peer
@@ -42,20 +61,35 @@ class Publisher:
         if machine.session.asked is None:
             self._streams.end(machine.session.id)
         self._subscriptions.advanced(machine.session.id)
-        summary = summary_view(machine)
-        if self._last.get(summary.session_id) != summary:
-            self._last[summary.session_id] = summary
-            self._tell(SUMMARY, summary.wire())
+        self._summarize(summary_view(machine))
+        for follower in self._followers:
+            _unharmed(follower.changed, machine)
+
+    def kept(self, entry: Entry) -> None:
+        """A session was read. Who had heard of it before hears what is true now; of one that is damaged everybody
+        does, and who was attached begins anew."""
+        match entry:
+            case Live(machine=machine):
+                self._subscriptions.reloaded(entry.id)
+                if entry.id in self._last:
+                    self._summarize(summary_view(machine))
+            case _:
+                self._subscriptions.reloaded(entry.damage.session_id)
+                if entry.machine is not None:
+                    self._summarize(damaged_summary(entry.machine))
 
     def gone(self, machine: Machine) -> None:
         """A last summary to everybody: nothing of the session waits for anybody any more."""
         summary = summary_view(Machine(machine.session))
         self._last.pop(summary.session_id, None)
+        self._streams.end(summary.session_id)
         self._subscriptions.gone(summary.session_id)
         self._tell(
             SUMMARY,
             summary.model_copy(update={"pending_count": 0, "attention": "none", "deleted": True}).wire(),
         )
+        for follower in self._followers:
+            _unharmed(follower.gone, machine)
 
     def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
         """To who is attached, and in the log."""
@@ -69,13 +103,24 @@ class Publisher:
         self._streams.end(session_id)
         self.noticed(session_id, event)
 
-    def config_changed(self, changed: ConfigChanged) -> None:
-        self._tell(CONFIG_CHANGED, changed.wire())
-
     def draining(self) -> None:
         self._tell(DAEMON, DaemonNotice(state="draining").wire())
 
+    def _summarize(self, summary: Summary) -> None:
+        if self._last.get(summary.session_id) != summary:
+            self._last[summary.session_id] = summary
+            self._tell(SUMMARY, summary.wire())
+
     def _tell(self, method: str, params: dict[str, Any]) -> None:
+        body = notification(method, params)
         for peer in self._peers.values():
             if peer.capabilities is not None:
-                peer.notify(method, params)
+                peer.send(body)
+
+
+def _unharmed(tell: Callable[[Machine], None], machine: Machine) -> None:
+    """What goes wrong with who follows a session is no matter of the session."""
+    try:
+        tell(machine)
+    except Exception:
+        log.exception("session %s cannot be followed", machine.session.id)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from abey.core.agent import Agent
 from abey.core.machine import Machine
@@ -15,13 +15,28 @@ from abey.daemon.settings import Settings
 from abey.errors import AbeyError, InvalidArguments
 from abey.protocol.session import Damage
 from abey.protocol.session import Session as SessionView
+from abey.rpc.peer import Peer
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
+from abey.runtime.agents.workspaces import Lent
 from abey.runtime.live import Live
 from abey.runtime.models.keys import Keys
 from abey.runtime.ports import Clock
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
+
+
+class Named(NamedTuple):
+    """An agent, its file if it has one, and the workspace in which that was found by its slug."""
+
+    agent: Agent
+    path: str | None = None
+    workspace: str | None = None
+
+
+def lent_by(peer: Peer) -> Lent:
+    """The folders that a client trusts for as long as it is connected."""
+    return peer.editor.folders if peer.options.workspace_trusted else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +52,19 @@ class Services:
     keys: Keys
 
     def agent_named(
-        self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str
-    ) -> tuple[Agent, str | None]:
-        """The agent that one of these names, and its file if it has one. Raises UnknownAgent, InvalidAgent."""
+        self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str, lent: Lent
+    ) -> Named:
+        """The agent that one of these names, in a folder and for a client with what that trusts. Reads files. Raises
+        UnknownAgent, InvalidAgent."""
         if slug is not None:
-            path = str(self.registry.path_of(slug))
+            found = self.registry.find(slug, cwd, lent)
+            where = None if found.workspace is None else str(found.workspace)
+            return Named(self.registry.by_file(found.path), str(found.path), where)
         if path is None:
-            return self.registry.inline(config or {}, cwd), None
+            return Named(self.registry.inline(config or {}, cwd))
         if not os.path.isabs(path):
             raise InvalidArguments(f"agentFile is an absolute path, not {path!r}", errors=["agentFile is not absolute"])
-        return self.registry.by_file(Path(path)), path
+        return Named(self.registry.by_file(Path(path)), path)
 
     def agent_of(self, machine: Machine) -> Agent | None:
         """The agent as it is now, None where no version of it is left."""

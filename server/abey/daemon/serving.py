@@ -1,22 +1,31 @@
 """The running daemon: an application, its listener, and the ends that it can come to."""
 
 import asyncio
+import contextlib
 import logging
 import signal
-import socket
 import sys
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from abey.daemon.listen import Listener
+from abey.daemon.parent import Parent
+from abey.daemon.pipes import Stdio
+from abey.daemon.reception import Reception
 from abey.daemon.settings import Settings
 from abey.daemon.stdio import serve_stdio
+from abey.daemon.ways import Ways
 from abey.rpc.connection import LIMITS
 from abey.rpc.dispatch import Surface
+from abey.shared.places import tcp_address_path
+
+if TYPE_CHECKING:
+    from abey.daemon.tcp import TcpListener
 
 log = logging.getLogger(__name__)
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IDLE_LOOKS = 30
 """How often is looked, within the idle time, whether somebody is there."""
 
@@ -39,57 +48,104 @@ class App(Protocol):
 
     async def start(self) -> None: ...
 
-    async def close(self, drain: bool) -> None:
-        """With `drain` running steps finish first."""
+    async def drain(self) -> None:
+        """Running steps finish, if they do so soon."""
         ...
+
+    async def close(self) -> None: ...
+
+
+class LogFormat(logging.Formatter):
+    """Times as everywhere in the protocol."""
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
 
 
 Create = Callable[[Settings], App]
-Stdio = tuple[int, int]
 
 
-async def run_daemon(settings: Settings, create: Create, bound: socket.socket, stdio: Stdio | None) -> int:
-    """Serves until a signal, a request, idleness or the end of stdio; the exit code: 0, or that of stdio's client."""
+async def run_daemon(settings: Settings, create: Create, ways: Ways) -> int:
+    """Serves until a signal, a request, idleness, the end of stdio or of who started it; the exit code: 0, or that of
+    stdio's client."""
     _log_to_stderr(settings.log_level)
     signalled = asyncio.create_task(_signalled())
     app = create(settings)
     await app.start()
-    listener = Listener(app.surface, LIMITS, bound, settings.socket, settings.state_dir)
-    await listener.start()
+    reception = Reception(app.surface, LIMITS)
+    listener = Listener(reception, ways.socket, settings.socket, settings.state_dir)
+    doors: list[Listener | TcpListener] = [listener, *_loopback(settings, ways, reception)]
+    for door in doors:
+        await door.start()
     log.info("serving %s at %s", settings.state_dir, settings.socket)
-    pipe = asyncio.create_task(_pipe(app.surface, stdio))
-    others = [
-        signalled,
-        *map(asyncio.create_task, (_requested(app), _idle(settings, listener, app), listener.keep_bound())),
-    ]
+    orphaned = asyncio.Event()
+    pipe = asyncio.create_task(_pipe(app.surface, ways.stdio, _setter_of(orphaned)))
+    alone, bound = asyncio.create_task(orphaned.wait()), asyncio.create_task(listener.keep_bound())
+    others = [signalled, alone, *map(asyncio.create_task, (_requested(app), _idle(settings, reception, app)))]
     try:
-        await _first_of([pipe, *others])
+        await _first_of([pipe, bound, *others])
     finally:
         log.info("closing")
-        await app.close(drain=pipe.done())
+        if pipe.done():
+            await _drain(app, alone)
+        # who comes now finds no socket, and starts the next daemon instead of being hung up on
+        await _ended([bound])
+        for door in doors:
+            door.close()
+        await app.close()
         await _ended([pipe, *others])
-        await listener.close()
+        await reception.close()
     return 0 if pipe.cancelled() else pipe.result()
 
 
-async def _pipe(surface: Surface, stdio: Stdio | None) -> int:
-    """Without stdio its client never leaves."""
+def _loopback(settings: Settings, ways: Ways, reception: Reception) -> "list[TcpListener]":
+    """The door that TCP has, if it has one."""
+    if ways.loopback is None:
+        return []
+    from abey.daemon.tcp import TcpListener
+
+    return [TcpListener(reception, ways.loopback, ways.token, tcp_address_path(settings.state_dir))]
+
+
+async def _pipe(surface: Surface, stdio: Stdio | None, gone: Callable[[], None]) -> int:
+    """Without stdio its client never leaves. `gone` is told, in any thread, when who started us has ended."""
     if stdio is None:
         await asyncio.Event().wait()
         return 0
-    return await serve_stdio(surface, *stdio, limits=LIMITS)
+    return await serve_stdio(surface, stdio, Parent(gone).hears, limits=LIMITS)
+
+
+async def _drain(app: App, alone: asyncio.Task[Any]) -> None:
+    """A client that left lets running steps finish; one that was killed is not waited for."""
+    draining = asyncio.create_task(app.drain())
+    await asyncio.wait([draining, alone], return_when=asyncio.FIRST_COMPLETED)
+    await _ended([draining])
+
+
+def _setter_of(event: asyncio.Event) -> Callable[[], None]:
+    """Sets it from any thread."""
+    loop = asyncio.get_running_loop()
+
+    def set_it() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(event.set)
+
+    return set_it
 
 
 async def _signalled() -> None:
-    """Returns at the first signal; the second one is not waited for, it ends the process."""
+    """Returns at the first signal; the second one is not waited for, it ends the process. One that whoever started us
+    had set aside, as nohup does, stays so."""
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
-    for number in SIGNALS:
+    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heeded:
         loop.add_signal_handler(number, arrived.set)
     try:
         await arrived.wait()
     finally:
-        for number in SIGNALS:
+        for number in heeded:
             loop.remove_signal_handler(number)
 
 
@@ -97,13 +153,13 @@ async def _requested(app: App) -> None:
     await app.stop_requested.wait()
 
 
-async def _idle(settings: Settings, listener: Listener, app: App) -> None:
+async def _idle(settings: Settings, reception: Reception, app: App) -> None:
     """Returns after the idle time; never while stdio is served, which is a client, too."""
     tick = settings.idle_exit / IDLE_LOOKS
     quiet = 0.0
     while quiet < settings.idle_exit:
         await asyncio.sleep(tick)
-        served = settings.mode == "standalone" or listener.clients or app.busy
+        served = settings.mode == "standalone" or reception.clients or app.busy
         quiet = 0.0 if served else quiet + tick
     log.info("nobody was here for %g s", settings.idle_exit)
 
@@ -123,6 +179,7 @@ async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 def _log_to_stderr(level: str) -> None:
     """A detached daemon's stderr is its log file. pygls is kept quiet: its info messages hold whole payloads."""
-    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(stream=sys.stderr, level=level.upper(), format=form)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LogFormat("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=level.upper())
     logging.getLogger("pygls").setLevel(logging.WARNING)

@@ -28,7 +28,17 @@ class Settings:
     durability: Durability
     log_level: str
     idle_exit: float
+    tcp: "Tcp | None"
     env: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """Another way in: a port of loopback, for who shows the token in a file."""
+
+    address: str
+    port: int
+    token_file: Path
 
 
 def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
@@ -51,8 +61,16 @@ def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
         durability="process" if durability == "process" else "power",
         log_level=log_level,
         idle_exit=options.idle_exit,
+        tcp=_tcp(options),
         env=dict(env),
     )
+
+
+def _tcp(options: argparse.Namespace) -> Tcp | None:
+    if options.listen is None:
+        return None
+    address, port = options.listen
+    return Tcp(address, port, options.token_file)
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -61,6 +79,10 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.standalone and not options.stdio:
         parser.error("--standalone serves stdio itself: say --stdio, too")
+    if (options.listen is None) != (options.token_file is None):
+        parser.error("--listen and --token-file go together: nobody is let in over TCP without the token")
+    if options.listen and options.stdio and not options.standalone:
+        parser.error("--listen is for a daemon: say --standalone, too, or leave --stdio out")
     if options.doctor and options.stdio:
         parser.error("--doctor serves nobody: say --doctor or --stdio, not both")
     if options.json and not options.doctor:
@@ -83,6 +105,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="end after so long without clients and running work (%(default)g)",
     )
+    parser.add_argument(
+        "--listen",
+        type=_loopback,
+        metavar="ADDRESS:PORT",
+        help="serve TCP, too, on 127.0.0.1 or [::1]; port 0 is a free one",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=_absolute,
+        metavar="FILE",
+        help="with --listen: the token that clients show; made if absent",
+    )
     parser.add_argument("--doctor", action="store_true", help="serve nobody; say what is well here and what is not")
     parser.add_argument("--json", action="store_true", help="with --doctor: print one JSON value")
     parser.add_argument("--version", action="version", version=f"abey-daemon {VERSION}")
@@ -94,3 +128,26 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
     return seconds
+
+
+def _loopback(text: str) -> tuple[str, int]:
+    """An address of loopback, and a port."""
+    import ipaddress  # nobody else waits for it
+
+    address, _, port = text.rpartition(":")
+    bare = address[1:-1] if address.startswith("[") and address.endswith("]") else address
+    try:
+        is_loopback = ipaddress.ip_address(bare).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not on this machine's own loopback; say 127.0.0.1:0, and reach it from elsewhere through ssh"
+        )
+    if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text} has no port; 0 is a free one")
+    return bare, int(port)
+
+
+def _absolute(text: str) -> Path:
+    return Path(text).absolute()

@@ -8,8 +8,9 @@ import asyncio
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 
-from abey.daemon.pipes import chunks, received, write_all
+from abey.daemon.pipes import Stdio, chunks, received, write_all
 from abey.protocol.handshake import Limits
 from abey.rpc.connection import serve
 from abey.rpc.dispatch import Surface
@@ -17,12 +18,12 @@ from abey.rpc.dispatch import Surface
 FLUSH_SECONDS = 1.0
 
 
-async def serve_stdio(surface: Surface, incoming: int, outgoing: int, *, limits: Limits) -> int:
-    """Serves the two descriptors until their client leaves; the LSP exit code."""
+async def serve_stdio(surface: Surface, stdio: Stdio, hears: Callable[[bytes], None], *, limits: Limits) -> int:
+    """Serves the two descriptors until their client leaves; the LSP exit code. `hears` gets what the client sends."""
     ours, theirs = socket.socketpair()
     with theirs:
-        threading.Thread(target=_carry_in, args=(incoming, theirs), daemon=True).start()
-        writing = threading.Thread(target=_carry_out, args=(theirs, outgoing), daemon=True)
+        threading.Thread(target=_carry_in, args=(stdio.incoming, hears, theirs), daemon=True).start()
+        writing = threading.Thread(target=_carry_out, args=(theirs, stdio.outgoing), daemon=True)
         writing.start()
         reader, writer = await asyncio.open_connection(sock=ours)
         code = await serve(surface, reader, writer, limits=limits)
@@ -30,10 +31,11 @@ async def serve_stdio(surface: Surface, incoming: int, outgoing: int, *, limits:
         return code
 
 
-def _carry_in(incoming: int, theirs: socket.socket) -> None:
+def _carry_in(incoming: int, hears: Callable[[bytes], None], theirs: socket.socket) -> None:
     """Ends with stdin, or with a connection that is over."""
     with contextlib.suppress(OSError):
         for data in chunks(incoming):
+            hears(data)
             theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
 

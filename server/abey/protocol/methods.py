@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from abey.protocol import attaching as a
 from abey.protocol import queries as q
 from abey.protocol import requests as r
+from abey.protocol import trust as t
 from abey.protocol import upkeep as u
 from abey.protocol.base import Wire
 from abey.protocol.params import NoParams, Nothing
@@ -45,7 +46,7 @@ CANCEL = Method("agents/cancel", r.CancelParams, r.AppliedResult)
 
 STOP = Method("agents/stop", r.StopParams, r.AppliedResult)
 
-REOPEN = Method("agents/reopen", q.SessionParams, r.AppliedResult)
+REOPEN = Method("agents/reopen", r.SessionEffect, r.AppliedResult)
 
 GET = Method("agents/get", q.SessionParams, q.GetResult)
 
@@ -65,7 +66,7 @@ UPDATE = Method("agents/update", u.UpdateParams, Session)
 
 DELETE = Method("agents/delete", u.DeleteParams, Nothing)
 
-RESTORE = Method("agents/restore", q.SessionParams, Session)
+RESTORE = Method("agents/restore", r.SessionEffect, Session)
 
 TRASH = Method("agents/trash", u.TrashParams, u.TrashResult)
 
@@ -82,6 +83,8 @@ GC = Method("agents/gc", u.GcParams, u.GcResult)
 LIST = Method("agents/list", q.AgentListParams, q.AgentListResult)
 
 VALIDATE = Method("agents/validate", q.ValidateParams, q.ValidateResult)
+
+TRUST = Method("agents/trust", t.TrustParams, t.TrustResult)
 
 EXPLAIN = Method("agents/explain", q.ExplainParams, q.ExplainResult)
 
@@ -119,6 +122,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     GC,
     LIST,
     VALIDATE,
+    TRUST,
     EXPLAIN,
     STATUS,
     SHUTDOWN,

@@ -48,7 +48,7 @@ class Deny(Wire):
 
 class Timeout(Wire):
     tag: Literal["timeout"] = "timeout"
-    seconds: float = Field(gt=0)
+    seconds: float = Field(gt=0, strict=True)
 
 
 class Retries(Wire):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from abey.protocol.base import Flag, Int, Timestamp, Wire
+from abey.protocol.base import Flag, Int, Repeatable, Timestamp, Wire
 from abey.protocol.transcript import Pending
 
 State = Literal["userTurn", "llmTurn", "partialUserTurn", "completed", "stopped"]
@@ -51,7 +51,7 @@ class Damage(Wire):
     offset: Int | None = None
 
 
-class Session(Wire):
+class Session(Repeatable):
     """Everything a client may know of a session without its transcript."""
 
     session_id: str

@@ -4,10 +4,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from abey.protocol.base import Flag, Int, SessionId, Timestamp, Wire
+from abey.protocol.base import Flag, Int, Timestamp, Wire
 from abey.protocol.params import Name
 from abey.protocol.queries import SessionParams
-from abey.protocol.requests import SessionEffect
+from abey.protocol.requests import NewSession, SessionEffect
 from abey.protocol.session import Session
 
 Format = Literal["jsonl", "markdown", "agents-exe"]
@@ -68,16 +68,16 @@ class ExportResult(Wire):
     note: str | None = None
 
 
-class ImportParams(Wire):
+class ImportParams(NewSession):
     """`path` is absolute; the daemon reads it. Without `format` the file says what it is.
 
-    `session_id`, or else the id that the file names, is the new session's; where that is taken it gets one of ours.
+    The new session's id is `session_id`, else the one that the key gives, else the one that the file names; where that
+    is taken it gets one of ours.
     With an agent the session goes on with that one instead of what the file says of its own.
     """
 
     path: Name
     format: Format | None = None
-    session_id: SessionId | None = None
     cwd: str | None = None
     agent: Name | None = None
     agent_file: Name | None = None
@@ -113,7 +113,7 @@ class DoctorResult(Wire):
     findings: tuple[Finding, ...]
 
 
-class RepairParams(SessionParams):
+class RepairParams(SessionEffect):
     """Without `apply` nothing is changed."""
 
     apply: Flag = False

@@ -1,0 +1,59 @@
+"""What a daemon costs while nothing happens, and how long one stays whose editor was killed (C21)."""
+
+import os
+import select
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from support.e2e import PROGRAMS, Place
+from support.e2e_crash import Nursery
+from support.figures import Figures
+from support.killed_editor import Editor
+from support.raw_peer import INITIALIZE
+
+pytestmark = pytest.mark.figures
+
+MOST_CPU = 0.01
+MOST_SECONDS = 2.0
+
+
+def cpu_seconds(pid: int) -> float:
+    after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_daemon_that_nobody_asks_idles(tmp_path: Path, nursery: Nursery, figures: Figures) -> None:
+    seconds = figures.size(4, 60)
+    with closing(Place(tmp_path / "machine")) as place, nursery.wake(place) as peer:
+        gone = place.peer("gone")
+        gone.hang_up()
+        place.rpc("agents/sessions")
+        select.select([], [], [], 1)  # what begins behind the answer of a first request has ended
+        before = cpu_seconds(peer.pid)
+        select.select([], [], [], seconds)
+        share = (cpu_seconds(peer.pid) - before) / seconds
+    figures.note(
+        "processor time of an idle shared daemon",
+        f"{share:.2%}",
+        f"{seconds} s, one client connected, one that vanished",
+    )
+    assert share < MOST_CPU
+
+
+async def test_a_standalone_daemon_ends_soon_after_its_editor_was_killed(tmp_path: Path, figures: Figures) -> None:
+    took = 0.0
+    kills = figures.size(2, 20)
+    with closing(Place(tmp_path / "machine")) as place:
+        for _ in range(kills):
+            with Editor(place.env, str(PROGRAMS / "abey-daemon"), "--stdio", "--standalone") as editor:
+                assert editor.says(id=1, method="initialize", params=INITIALIZE).startswith("Content-Length: ")
+                began = time.monotonic()
+                editor.is_killed()
+                await editor.server_ended()
+                took = max(took, time.monotonic() - began)
+    figures.note(
+        "seconds that a standalone daemon outlives a killed editor", f"{took:.2f}", f"{kills} kills, its pipe held open"
+    )
+    assert took < MOST_SECONDS
