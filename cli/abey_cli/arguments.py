@@ -20,8 +20,16 @@ def _positive(text: str) -> int:
 
 
 def _new_id(text: str) -> str:
+    return _name(text, "id")
+
+
+def _new_slug(text: str) -> str:
+    return _name(text, "slug")
+
+
+def _name(text: str, what: str) -> str:
     if not re.fullmatch(r"[0-9a-z][0-9a-z_-]{0,63}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no id: 1 to 64 of 0-9 a-z _ -, the first no sign")
+        raise argparse.ArgumentTypeError(f"{text!r} is no {what}: 1 to 64 of 0-9 a-z _ -, the first no sign")
     return text
 
 
@@ -37,8 +45,15 @@ def _revision(text: str) -> int:
     return int(text)
 
 
+def _key(text: str) -> str:
+    if not re.fullmatch(r"[ -~]{1,128}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no key: 1 to 128 printable characters of ASCII")
+    return text
+
+
 TITLE_LENGTH = 1000
 TITLE = arg("title", metavar="TITLE", type=_title)
+NEW_SLUG = arg("slug", metavar="SLUG", type=_new_slug, help="its name: 1 to 64 of 0-9 a-z _ -, the first no sign")
 NEW_ID = arg("--id", metavar="ID", type=_new_id, help="an id of your own")
 AGENT = (
     arg("--agent", metavar="SLUG", help="an agent by its slug"),
@@ -56,10 +71,12 @@ TIMEOUT = arg("--timeout", type=_seconds, metavar="S", help="stop waiting after 
 UNTIL = arg("--until", choices=("yield", "turn"), default="yield", help="turn: wait for completions from anywhere")
 MAX_STEPS = arg("--max-steps", type=_positive, metavar="N", help="at most N steps")
 IF_REVISION = arg("--if-revision", type=_revision, metavar="N", help="only if the session is still at revision N")
+KEY = arg("--idempotency-key", type=_key, metavar="K", help="a repeat under the same key is the same request")
+EVENTS = arg("--events", action="store_true", help="tell what happens meanwhile; with --json a line each")
 RESUME = arg("--resume", action="store_true", help="then run on")
 CWD = arg("--cwd", metavar="DIR", help="the session's folder; this one without it")
 FORMAT = arg("--format", choices=("jsonl", "markdown", "agents-exe"), help="jsonl; an import tells by itself")
-EFFECT = (TIMEOUT, IF_REVISION)
+EFFECT = (TIMEOUT, IF_REVISION, KEY)
 DENY: tuple[Argument, ...] = (TOKEN, arg("reason", metavar="REASON", nargs="?"), RESUME, *EFFECT)
 LIST = (
     arg("query", metavar="QUERY", nargs="?", help="words that all stand in it; the last may be a beginning"),

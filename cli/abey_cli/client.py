@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 class Client:
     """One connection. `deadline` (time.monotonic) ends every wait with the failure `timeout`; `on_slow` is told
-    that an answer takes more than half a second, and that it came."""
+    that an answer takes more than half a second, and that it came; `on_message` of what comes before it."""
 
     def __init__(self, channel: Channel, on_slow: Callable[[bool], None] = lambda _: None) -> None:
         self._channel = channel
@@ -27,6 +27,7 @@ class Client:
         self._buffer = bytearray()
         self._last_id = 0
         self.deadline: float | None = None
+        self.on_message: Callable[[Message], None] = lambda _: None
         self.daemon: Mapping[str, Any] = {}
 
     def initialize(self, env: Mapping[str, str]) -> None:
@@ -52,7 +53,7 @@ class Client:
         self._write({"jsonrpc": "2.0", "method": method, **_params_member(params)})
 
     def answer_to(self, request_id: int) -> Message:
-        """The response to a request; other messages that come before it are passed over."""
+        """The response to a request; other messages that come before it go to `on_message`."""
         slow = False
         try:
             while True:
@@ -61,6 +62,8 @@ class Client:
                     self._on_slow(slow := True)
                 elif message.get("id") == request_id and "method" not in message:
                     return message
+                else:
+                    self.on_message(message)
         except TimeoutError as late:
             self.notify("$/cancelRequest", {"id": request_id})
             raise timed_out("no answer within --timeout; what was asked for goes on") from late

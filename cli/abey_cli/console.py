@@ -2,8 +2,10 @@
 
 import json
 import os
+import select
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from abey.shared.escaping import escape, escape_line
@@ -86,6 +88,17 @@ class Console:
 
     def token(self, token: str) -> str:
         return self._shortened(token, TOKEN_SHOWN)
+
+    def is_read_after(self, seconds: float) -> bool:
+        """Waits so long; whether somebody still reads stdout then. For what would else go on without an end."""
+        with suppress(OSError, ValueError):  # a stream without a descriptor is read by this program
+            stdout = self._stdout.fileno()
+            watched = select.poll()
+            watched.register(stdout, 0)
+            went = watched.poll(seconds * 1000)
+            return not went and not os.path.samestat(os.fstat(stdout), os.stat(os.devnull))
+        time.sleep(seconds)
+        return True
 
     def _shortened(self, name: str, shown: int) -> str:
         return f"{name[:shown]}…" if self.terminal and len(name) > shown + 1 else escape_line(name)

@@ -30,6 +30,8 @@ class Context:
         self._connect = connect
         self._client: Client | None = None
         self.deadline: float | None = None
+        self.builds_told = False
+        """Nothing more is to be said of the build of the daemon."""
 
     @property
     def transport(self) -> str:
@@ -48,6 +50,14 @@ class Context:
             self._client = self._connect(self, "any")
         return self._client
 
+    def reconnect(self) -> Client:
+        """The connection made anew where a shared daemon runs; starts none. Raises Failure `daemon/unreachable`."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        self._client = self._connect(self, "running")
+        return self._client
+
     def connected(self, which: Which) -> Client:
         """A connection of its own, for the caller to close. Raises Failure `daemon/unreachable`."""
         return self._connect(self, which)
@@ -56,15 +66,31 @@ class Context:
         """The result of a request; a param that is None is left out."""
         return self.client.request(method, {name: value for name, value in params.items() if value is not None})
 
+    @property
+    def effect(self) -> dict[str, Any]:
+        """What every request with an effect takes besides, as the options say."""
+        return {"ifRevision": self.options.if_revision, "idempotencyKey": self.options.idempotency_key}
+
     def absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.cwd, path))
 
     def answer(self, result: Any, show: Callable[[], None]) -> None:
-        """The result on stdout: as it is with --json, else as `show` prints it."""
+        """The result on stdout: with --json as it is, or as the last of many lines; else as `show` prints it."""
         if self.console.json:
-            self.console.value(result)
-        else:
-            show()
+            self.console.value({"result": result} if self._many_lines else result)
+            return
+        self._tell_of_repeat(result if isinstance(result, dict) else {})
+        show()
+
+    def _tell_of_repeat(self, result: dict[str, Any]) -> None:
+        if result.get("replayed"):
+            self.console.note("this was asked before under the same key: nothing was done again")
+        if result.get("interrupted"):
+            self.console.err("the daemon ended before this request did: nobody can tell how far it got")
+
+    @property
+    def _many_lines(self) -> bool:
+        return any(getattr(self.options, name, False) for name in ("events", "follow", "watch"))
 
     def again(self, options: argparse.Namespace) -> "Context":
         """The same place and connection for another command; only this context closes it."""

@@ -16,9 +16,10 @@ IN_FLIGHT = 200
 
 
 class Relay:
-    """Reads stdin as the daemon has room, and prints every answer when it comes. One use."""
+    """Reads stdin as the daemon has room, and prints every answer when it comes, and with `events` every notification.
+    One use."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, events: bool = False) -> None:
         if context.console.stdin is None:
             raise refused_input("stdin is closed")
         self._stdin = context.console.stdin.fileno()
@@ -30,6 +31,8 @@ class Relay:
         self._ended = False
         self._open: dict[int, Any] = {}
         self._failed = False
+        self._events = events
+        self._client.on_message = self._answered
 
     def run(self) -> bool:
         """Until stdin has ended and everything is answered; True if any answer was an error.
@@ -91,6 +94,8 @@ class Relay:
 
     def _answered(self, message: Message) -> None:
         ours = message.get("id")
+        if "method" in message and "id" not in message and self._events:
+            self._console.value({name: message[name] for name in ("method", "params") if name in message})
         if "method" in message or ours not in self._open:
             return
         member = "error" if "error" in message else "result"

@@ -81,8 +81,9 @@ def recorded_call(context: Context, session_id: str, token: str) -> Any:
         before = page["items"][0]["itemId"]
 
 
-def agent(context: Context) -> dict[str, str]:
-    """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder name (command-line.md)."""
+def agent(context: Context, folder: str | None = None) -> dict[str, str]:
+    """`{agent}` or `{agentFile}` for the agent that the options, $ABEY_AGENT or the folder of the session, by default
+    this one, name (command-line.md)."""
     options = context.options
     if options.agent is not None and options.agent_file is not None:
         raise usage("say --agent or --agent-file, not both")
@@ -93,11 +94,11 @@ def agent(context: Context) -> dict[str, str]:
     named = context.env.get("ABEY_AGENT")
     if named:
         return {"agentFile": context.absolute(named)} if os.sep in named else {"agent": named}
-    return {"agent": _only_agent(context)}
+    return {"agent": _only_agent(context, folder or context.cwd)}
 
 
-def _only_agent(context: Context) -> str:
-    found = context.request("agents/list", cwd=context.cwd)["items"]
+def _only_agent(context: Context, folder: str) -> str:
+    found = context.request("agents/list", cwd=folder)["items"]
     slugs = [item["slug"] for item in found if item["state"] in ("ok", "stale")]
     if "default" in slugs:
         return "default"
@@ -111,7 +112,7 @@ def _no_agent(slugs: Sequence[str], invalid: Sequence[str]) -> Failure:
         hint = "or --agent-file FILE; `abey demo` shows one at work"
         return usage(f"which agent? --agent SLUG, one of: {', '.join(sorted(slugs))}; {hint}")
     broken = f"; `abey agents check {invalid[0]}` says what is wrong with that file" if invalid else ""
-    hint = "name one with --agent-file FILE (`abey agents check FILE` reads it), or try `abey demo`"
+    hint = "`abey agents new SLUG` writes one, --agent-file FILE names one, `abey demo` shows one at work"
     return usage(f"no agent found{broken}: {hint}")
 
 

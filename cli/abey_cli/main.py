@@ -88,7 +88,7 @@ def _connect(context: Context, which: Which) -> Client:
         try:
             client.initialize(context.env)
             client.deadline = context.deadline
-            _compare_builds(context.console, client)
+            _compare_builds(context, client)
             return client
         except Failure as failure:
             client.close()
@@ -99,10 +99,13 @@ def _connect(context: Context, which: Which) -> Client:
     raise unreachable("the daemon closed the connection")
 
 
-def _compare_builds(console: Console, client: Client) -> None:
+def _compare_builds(context: Context, client: Client) -> None:
+    """Says once a command that the daemon is of another build."""
     build = client.daemon.get("daemon", {}).get("buildId", VERSION)
-    if build != VERSION:
-        console.note(f"abey: the daemon is of build {build}, this is {VERSION}; `abey daemon restart` makes them one")
+    if build != VERSION and not context.builds_told and not context.console.json:
+        context.builds_told = True
+        way_out = "`abey daemon restart` makes them one, and sessions stay"
+        context.console.note(f"abey: the daemon is of build {build}, this is {VERSION}; {way_out}")
 
 
 def _open(context: Context, which: Which) -> Channel:

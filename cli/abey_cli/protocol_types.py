@@ -63,6 +63,8 @@ class Answer(TypedDict):
 
 
 class AppliedResult(TypedDict):
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     applied: bool
     session: Session
 
@@ -74,7 +76,8 @@ class Approve(TypedDict):
 
 class AttachParams(TypedDict):
     """`session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
-    each session to attach to. `deltas`: pieces of streaming answers, too; absent as the handshake says.
+    each session to attach to, of at most 1000. `deltas`: pieces of streaming answers, too; absent as the handshake
+    says.
     """
 
     sessionId: str
@@ -83,11 +86,29 @@ class AttachParams(TypedDict):
 
 
 class AttachResult(TypedDict):
-    """What was missed, or a snapshot. `seq` is the number of the last event that they cover."""
+    """What was missed and the session as it is now, or a snapshot. `seq` is the number of the last event that they
+    cover. With `*`: `sessions` in the order of `after`, `replay` session by session, and `summaries` of the sessions,
+    those that want somebody first; `has_more` where there are more than that.
+    """
 
     snapshot: NotRequired[Snapshot]
+    session: NotRequired[Session]
     replay: list[AgentsEvent]
     seq: int
+    sessions: NotRequired[list[Attached]]
+    summaries: NotRequired[list[Summary]]
+    hasMore: NotRequired[bool]
+
+
+class Attached(TypedDict):
+    """What came of a session that `after` names: attached to only with `ok`; then `session` is as it is now, and `seq`
+    the last event that `replay` covers. `expired`: what was missed is not kept any more, or does not fit here.
+    """
+
+    sessionId: str
+    status: Literal["ok", "expired", "unknown", "damaged"]
+    seq: NotRequired[int]
+    session: NotRequired[Session]
 
 
 class Cache(TypedDict):
@@ -109,6 +130,7 @@ class CancelCall(TypedDict):
 
 class CancelParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     turnId: NotRequired[str]
     reason: NotRequired[str]
@@ -124,6 +146,7 @@ class Client(TypedDict):
 
 class CompleteParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     token: str
     outcome: Outcome
     argumentsHash: NotRequired[str]
@@ -132,6 +155,8 @@ class CompleteParams(TypedDict):
 
 
 class CompleteResult(TypedDict):
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     applied: bool
     resolution: Resolution
     turnComplete: bool
@@ -183,6 +208,7 @@ class DeleteParams(TypedDict):
     """`force`: though calls wait, or nobody can tell whether some do."""
 
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     force: NotRequired[bool]
 
@@ -331,13 +357,16 @@ class GetResult(TypedDict):
 class ImportParams(TypedDict):
     """`path` is absolute; the daemon reads it. Without `format` the file says what it is.
 
-    `session_id`, or else the id that the file names, is the new session's; where that is taken it gets one of ours.
+    The new session's id is `session_id`, else the one that the key gives, else the one that the file names; where that
+    is taken it gets one of ours.
     With an agent the session goes on with that one instead of what the file says of its own.
     """
 
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: NotRequired[str]
     path: str
     format: NotRequired[Literal["jsonl", "markdown", "agents-exe"]]
-    sessionId: NotRequired[str]
     cwd: NotRequired[str]
     agent: NotRequired[str]
     agentFile: NotRequired[str]
@@ -443,6 +472,7 @@ class Overflow(TypedDict):
 
 class PauseParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     reason: NotRequired[str]
 
@@ -514,6 +544,8 @@ class Range(TypedDict):
 class RepairParams(TypedDict):
     """Without `apply` nothing is changed."""
 
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     apply: NotRequired[bool]
 
@@ -584,6 +616,7 @@ class RunIsolated(TypedDict):
 
 class RunParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     until: NotRequired[Literal["yield", "turn"]]
     maxSteps: NotRequired[int]
@@ -592,6 +625,8 @@ class RunParams(TypedDict):
 
 
 class RunResult(TypedDict):
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     outcome: str
     steps: int
     session: Session
@@ -605,6 +640,7 @@ class RunSync(TypedDict):
 
 class SendParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     prompt: NotRequired[str]
     parts: NotRequired[list[Part]]
@@ -617,6 +653,8 @@ class SendParams(TypedDict):
 class SendResult(TypedDict):
     """`position` is 0 when the input was committed at once, else its place in the queue, from 1."""
 
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     inputId: str
     position: int
     session: Session
@@ -625,6 +663,8 @@ class SendResult(TypedDict):
 class Session(TypedDict):
     """Everything a client may know of a session without its transcript."""
 
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     sessionId: str
     agent: str
     title: str
@@ -650,6 +690,12 @@ class Session(TypedDict):
     configState: Literal["ok", "stale"]
     archived: NotRequired[bool]
     damaged: NotRequired[Damage]
+
+
+class SessionEffect(TypedDict):
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: str
 
 
 class SessionParams(TypedDict):
@@ -691,13 +737,15 @@ class Snapshot(TypedDict):
 
 
 class StartParams(TypedDict):
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: NotRequired[str]
     agent: NotRequired[str]
     agentFile: NotRequired[str]
     config: NotRequired[dict[str, Any]]
     prompt: NotRequired[str]
     parts: NotRequired[list[Part]]
     cwd: NotRequired[str]
-    sessionId: NotRequired[str]
     title: NotRequired[str]
     run: NotRequired[Literal["none", "step", "turn"]]
     wait: NotRequired[bool]
@@ -715,18 +763,22 @@ class StatusResult(TypedDict):
 
 class StepParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     prompt: NotRequired[str]
     parts: NotRequired[list[Part]]
 
 
 class StepResult(TypedDict):
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
     outcome: str
     session: Session
 
 
 class StopParams(TypedDict):
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     reason: NotRequired[str]
 
@@ -789,6 +841,28 @@ class Truncate(TypedDict):
     maxBytes: int
 
 
+class TrustParams(TypedDict):
+    """`dir`, an absolute path, is what to add or remove."""
+
+    action: Literal["list", "add", "remove"]
+    dir: NotRequired[str]
+
+
+class TrustResult(TypedDict):
+    """`damaged`: why the file cannot be read in which the folders are; nothing is trusted then."""
+
+    items: list[TrustedFolder]
+    damaged: NotRequired[str]
+
+
+class TrustedFolder(TypedDict):
+    """`replaced`: another folder is at its place now, and is not trusted."""
+
+    dir: str
+    at: str
+    state: Literal["ok", "gone", "replaced"]
+
+
 class TurnInfo(TypedDict):
     turnId: str
     n: int
@@ -807,6 +881,7 @@ class UpdateParams(TypedDict):
     """What is absent stays as it is."""
 
     ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
     sessionId: str
     title: NotRequired[str]
     archived: NotRequired[bool]

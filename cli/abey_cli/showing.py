@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from abey.shared.kinds import EXIT_NO_ANSWER, EXIT_OK, EXIT_YIELDED
+from abey.shared.kinds import EXIT_ERROR, EXIT_NO_ANSWER, EXIT_OK, EXIT_YIELDED
 from abey_cli.context import Context
 from abey_cli.failures import Failure
 from abey_cli.render import last_batch, state_lines
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def show_state(context: Context, session: Session) -> None:
     """The state block, and after an ended turn its final text."""
     if session["configState"] == "stale":
-        context.console.note("the agent's file is broken or gone; its last good version is in use")
+        context.console.note("the agent's file is broken, gone or no longer trusted; its last good version is in use")
     for line in state_lines(session, _batch(context, session), context.console.token):
         context.console.out(line)
     if session["state"] == "completed" and session.get("output") is not None:
@@ -45,6 +45,8 @@ def turn_end(session: Session) -> str | None:
 
 def step_code(outcome: str, session: Session) -> int:
     """The exit code of a step."""
+    if outcome == "interrupted":
+        return EXIT_ERROR
     if outcome == "waiting":
         return EXIT_YIELDED
     return EXIT_OK if turn_end(session) in (None, "answered") else EXIT_NO_ANSWER
@@ -54,6 +56,8 @@ def run_code(outcome: str, session: Session) -> int:
     """The exit code of a run: a turn that goes on was yielded, whoever or whatever stopped the run."""
     if outcome == "started":
         return EXIT_OK
+    if outcome == "interrupted":
+        return EXIT_ERROR
     if session["state"] == "stopped" or outcome == "cancelled":
         return EXIT_NO_ANSWER
     if session["state"] == "completed":

@@ -1,10 +1,12 @@
 """Every command that `abey` has, and what it takes."""
 
+from abey_cli.agents_table import AGENTS
 from abey_cli.arguments import (
     AGENT,
     CWD,
     DENY,
     EFFECT,
+    EVENTS,
     FORMAT,
     LIST,
     MAX_STEPS,
@@ -30,7 +32,17 @@ COMMANDS = (
         "run",
         "driving:run",
         "Run a new session, or --session, until it answers or yields.",
-        (*AGENT, *PROMPT, arg("--session", metavar="ID"), arg("--title", metavar="T"), CWD, UNTIL, MAX_STEPS, TIMEOUT),
+        (
+            *AGENT,
+            *PROMPT,
+            arg("--session", metavar="ID"),
+            arg("--title", metavar="T"),
+            CWD,
+            UNTIL,
+            MAX_STEPS,
+            EVENTS,
+            *EFFECT,
+        ),
     ),
     Command(
         "session start",
@@ -43,15 +55,15 @@ COMMANDS = (
             NEW_ID,
             arg("--title", metavar="T"),
             CWD,
-            TIMEOUT,
+            *EFFECT,
         ),
     ),
-    Command("session step", "session:step", "Exactly one step.", (SESSION, *PROMPT, *EFFECT)),
+    Command("session step", "session:step", "Exactly one step.", (SESSION, *PROMPT, EVENTS, *EFFECT)),
     Command(
         "session resume",
         "driving:resume",
         "Run until it answers or yields.",
-        (SESSION, UNTIL, MAX_STEPS, *EFFECT),
+        (SESSION, UNTIL, MAX_STEPS, EVENTS, *EFFECT),
     ),
     Command(
         "session wait", "driving:wait", "Wait until it answers or yields; drives nothing.", (SESSION, UNTIL, TIMEOUT)
@@ -64,9 +76,13 @@ COMMANDS = (
     ),
     Command(
         "session pending",
-        "session:pending",
+        "pending:pending",
         "The calls that wait for somebody.",
-        (arg("session", metavar="ID", nargs="?", help="of this session only"),),
+        (
+            arg("session", metavar="ID", nargs="?", help="of this session only"),
+            arg("--watch", action="store_true", help="and those that come and go, as they do"),
+            TIMEOUT,
+        ),
     ),
     Command(
         "session complete",
@@ -130,6 +146,12 @@ COMMANDS = (
     Command("session list", "listing:list_sessions", "The sessions, or those in which all words of QUERY stand.", LIST),
     Command("session show", "session:show", "One session.", (SESSION,)),
     Command(
+        "session tail",
+        "watching:tail",
+        "The end of a session's transcript.",
+        (SESSION, arg("-f", "--follow", action="store_true", help="and what happens from then on"), TIMEOUT),
+    ),
+    Command(
         "session export",
         "transfer:export",
         "Write a session to a file, or to stdout.",
@@ -145,23 +167,11 @@ COMMANDS = (
             *AGENT,
             NEW_ID,
             arg("--cwd", metavar="DIR", help="the session's folder; the file's, or else this one, without it"),
-            TIMEOUT,
+            *EFFECT,
         ),
     ),
     *UPKEEP,
-    Command("agents list", "agents:list_agents", "The agents found.", ()),
-    Command(
-        "agents check",
-        "agents:check",
-        "What is wrong with agent files.",
-        (arg("files", metavar="FILE", nargs="+"),),
-    ),
-    Command(
-        "agents explain",
-        "agents:explain",
-        "What the policy says of a call, and why.",
-        (*AGENT, arg("tool", metavar="TOOL"), arg("arguments", metavar="ARGS-JSON", nargs="?")),
-    ),
+    *AGENTS,
     Command(
         "rpc",
         "rpc:rpc",
@@ -170,6 +180,7 @@ COMMANDS = (
             arg("method", metavar="METHOD|-"),
             arg("params", metavar="PARAMS|-", nargs="?", help="a JSON object, - for stdin"),
             arg("--fail", action="store_true", help="with JSON lines: exit 1 if any answer is an error"),
+            arg("--events", action="store_true", help="with JSON lines: also what the daemon says unasked"),
             TIMEOUT,
         ),
     ),
@@ -187,6 +198,12 @@ COMMANDS = (
         "Stop and start the shared daemon.",
         (arg("--now", action="store_true", help="do not let running steps finish"),),
     ),
+    Command(
+        "daemon logs",
+        "logs:logs",
+        "What the shared daemon wrote, whether or not it runs.",
+        (arg("-f", "--follow", action="store_true", help="and what it will write, until Ctrl-C"),),
+    ),
     Command("doctor", "doctor:doctor", "What is well here, what is not, and what to do about it.", ()),
     Command(
         "gc",
@@ -194,5 +211,10 @@ COMMANDS = (
         "Clear up: old stopped and archived sessions go to the trash, what is left over goes.",
         (arg("--dry-run", action="store_true", help="only say what would go"),),
     ),
-    Command("schema", "schema:schema", "The JSON schema of the protocol.", ()),
+    Command(
+        "schema",
+        "schema:schema",
+        "The JSON schema of the protocol, or of agent files.",
+        (arg("of", nargs="?", choices=("protocol", "agent-file"), default="protocol"),),
+    ),
 )

@@ -1,6 +1,6 @@
 """The commands that look after sessions: their names, the trash, and the repair of their journals."""
 
-from abey_cli.arguments import EFFECT, SESSION, TIMEOUT, TITLE
+from abey_cli.arguments import EFFECT, SESSION, TITLE
 from abey_cli.parsing import Command, arg
 
 UPKEEP = (
@@ -27,13 +27,13 @@ UPKEEP = (
         "session restore",
         "upkeep:restore",
         "Bring a session back from the trash.",
-        (arg("session", metavar="ID", help="its id, or a beginning that only one in the trash has"), TIMEOUT),
+        (arg("session", metavar="ID", help="its id, or a beginning that only one in the trash has"), *EFFECT),
     ),
     Command(
         "session reopen",
         "upkeep:reopen",
         "Load a session again after a write that failed.",
-        (SESSION, TIMEOUT),
+        (SESSION, *EFFECT),
     ),
     Command(
         "repair",
@@ -43,7 +43,7 @@ UPKEEP = (
             SESSION,
             arg("--apply", action="store_true", help="mend it; the original is kept"),
             arg("--yes", action="store_true", help="the same"),
-            TIMEOUT,
+            *EFFECT,
         ),
     ),
 )

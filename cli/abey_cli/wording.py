@@ -5,6 +5,7 @@ from abey_cli.failures import Failure
 NEXT = {
     "session/unknown": "; `abey session list` has those there are",
     "token/unknown": "; `abey session pending` has those that wait",
+    "protocol/unsupported": "; `abey daemon restart` puts one of this build in its place, and sessions stay",
     "agent/invalid": "; `abey agents check FILE` says all that is wrong with it",
 }
 """What to do about an error, where a command helps."""
@@ -42,4 +43,6 @@ def _fact(failure: Failure, command: str) -> str:
 
 def _next(failure: Failure) -> str:
     """What to do about an error of this kind; where the error names what there is, that is enough."""
+    if failure.kind == "agent/unknown" and "found" in failure.data:
+        return "; `abey agents new SLUG` writes one"
     return "" if "trashed" in failure.data else NEXT.get(failure.kind or "", "")

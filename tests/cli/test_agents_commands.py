@@ -19,11 +19,12 @@ def listing(slug: str, state: str, *diagnostics: object) -> dict[str, object]:
 
 def test_list_names_the_agents_and_what_is_wrong_with_them(abey, daemon: CannedDaemon, work: Path) -> None:
     items = [listing("a", "ok"), listing("b", "invalid", diagnostic(1, "no model"))]
-    daemon.on["agents/list"] = {"items": items, "untrusted": ["/w/.abey"]}
+    daemon.on["agents/list"] = {"items": items, "untrusted": ["/w"]}
     assert abey("agents", "list") == (
         0,
         "a  ok  /agents/a.json  is a\\x1b\nb  invalid  /agents/b.json  is b\\x1b\n",
-        "/agents/b.json:1:2: error: no model\n/w/.abey is not trusted: its agents are not read\n",
+        "/agents/b.json:1:2: error: no model\n"
+        "/w is not trusted, so that nothing in its .abey is read; `abey trust /w` trusts it\n",
     )
     assert daemon.asked == [("agents/list", {"cwd": str(work)})]
 
@@ -81,3 +82,14 @@ def test_explain_of_arguments_that_are_no_json_is_exit_2(abey, daemon: CannedDae
 def test_the_schema_is_printed_without_a_daemon(abey) -> None:
     ran = abey("schema")
     assert (ran.code, json.loads(ran.out)["protocolVersion"], ran.err) == (0, "1.0", "")
+
+
+def test_the_schema_of_agent_files_is_printed_without_a_daemon(abey) -> None:
+    ran = abey("schema", "agent-file")
+    assert (ran.code, json.loads(ran.out)["title"], ran.err) == (0, "abey agent file", "")
+    assert json.loads(abey("--json", "schema", "agent-file").out) == json.loads(ran.out)
+
+
+def test_of_other_schemas_it_is_said_which_there_are(abey) -> None:
+    ran = abey("schema", "other")
+    assert (ran.code, "protocol" in ran.err, "agent-file" in ran.err) == (2, True, True)

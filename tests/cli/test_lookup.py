@@ -36,6 +36,15 @@ def two(daemon: CannedDaemon, work: Path) -> CannedDaemon:
     return daemon
 
 
+def test_the_agent_is_one_of_the_folder_that_the_session_is_for(abey, daemon: CannedDaemon, work: Path) -> None:
+    (work / "other").mkdir()
+    daemon.on["agents/list"] = {"items": [listing("theirs")], "untrusted": []}
+    daemon.on["agents/start"] = session()
+    abey("session", "start", "--cwd", "other", "-p", "x")
+    assert daemon.params("agents/list") == [{"cwd": str(work / "other")}]
+    assert [one["agent"] for one in daemon.params("agents/start")] == ["theirs"]
+
+
 def test_a_whole_id_is_not_looked_up(abey, two: CannedDaemon) -> None:
     abey("session", "show", SESSION_ID)
     asked = {"sessionId": SESSION_ID}

@@ -41,11 +41,11 @@ def test_a_line_is_a_command_with_options(line: str, command: str, options: dict
         ("", "say what to do; `abey --help` lists the commands"),
         ("fork", "unknown command 'fork'; `abey --help` lists the commands"),
         ("session fork x", "unknown command 'session fork'; abey session has: start, step, "),
-        ("agents", "agents: say which: list, check, explain"),
+        ("agents", "agents: say which: list, check, new, explain"),
         ("--seed session step x", "unknown option '--seed'; see `abey --help`"),
         (
-            "session step x --idempotency-key k",
-            "session step: unknown option '--idempotency-key'; see `abey session step --help`",
+            "session step x --idempotent k",
+            "session step: unknown option '--idempotent'; see `abey session step --help`",
         ),
         ("session approve t --alw", "session approve: unknown option '--alw'; see `abey session approve --help`"),
         ("session step x y", "session step: unknown argument 'y'; see `abey session step --help`"),
@@ -81,6 +81,7 @@ def test_help_lists_all_commands_or_those_of_a_group() -> None:
     assert agents == (
         "  abey agents list     The agents found.\n"
         "  abey agents check    What is wrong with agent files.\n"
+        "  abey agents new      Write an agent file to begin with.\n"
         "  abey agents explain  What the policy says of a call, and why.\n"
         "\n"
         "`abey COMMAND --help` says what a command takes."

@@ -63,7 +63,8 @@ def test_start_says_what_its_agent_file_is_warned_of(abey, daemon: CannedDaemon,
 def test_a_session_of_a_broken_agent_file_says_so(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/start"] = session(configState="stale")
     ran = abey("session", "start", "--agent", "a", "-p", "x")
-    assert (ran.code, ran.err) == (0, "the agent's file is broken or gone; its last good version is in use\n")
+    words = "the agent's file is broken, gone or no longer trusted; its last good version is in use\n"
+    assert (ran.code, ran.err) == (0, words)
 
 
 def test_start_quietly_prints_the_id_alone(abey, daemon: CannedDaemon) -> None:
@@ -177,7 +178,8 @@ def test_without_a_daemon_a_command_that_starts_none_is_exit_6(abey, tmp_path: P
 
 def test_a_daemon_of_another_protocol_is_refused(abey, daemon: CannedDaemon) -> None:
     daemon.agents = {"protocolVersion": "2.1"}
-    said = "abey: the daemon speaks protocol 2.1, this client 1 (protocol/unsupported)\n"
+    way_out = "`abey daemon restart` puts one of this build in its place, and sessions stay"
+    said = f"abey: the daemon speaks protocol 2.1, this client 1 (protocol/unsupported); {way_out}\n"
     assert abey("session", "list") == (1, "", said)
 
 

@@ -86,7 +86,7 @@ def test_what_nobody_knows_is_exit_4(machine: Place) -> None:
         (4, "abey: no session 01jx0000000000000000000000 (session/unknown)" + LISTED),
         (4, f"abey: no call has the token {TOKEN} (token/unknown); `abey session pending` has those that wait"),
         (4, f"abey: no call has the token {TOKEN} (token/unknown); `abey session pending` has those that wait"),
-        (4, f"abey: no agent `nobody` in {agents}; there are none (agent/unknown)"),
+        (4, f"abey: no agent `nobody` in {agents}; there are none (agent/unknown); `abey agents new SLUG` writes one"),
         (4, f"abey: no agent file {machine.work}/nowhere.json (agent/unknown)"),
         (4, "abey: no session ../../etc (session/unknown)" + LISTED),
     ]

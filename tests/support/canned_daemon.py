@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from abey.shared.places import socket_path
 from abey.shared.version import VERSION
 
 SESSION_ID = "01jx0000000000000000000abc"
@@ -74,7 +75,7 @@ class CannedDaemon:
 def listening(daemon: CannedDaemon, state: Path) -> Iterator[None]:
     """`daemon` on a socket that the address file in `state` names; every connection has a thread."""
     folder = tempfile.mkdtemp(prefix="abey-canned-")
-    path = os.path.join(folder, "socket")
+    path = os.path.join(folder, socket_path(state, {}).name)
     listener = socket.create_server(path, family=socket.AF_UNIX)
     state.mkdir(parents=True, exist_ok=True)
     (state / "daemon.addr").write_text(f"{path}\n")

@@ -66,7 +66,8 @@ def _line(raw: bytes) -> Line:
     record = json.loads(body, parse_constant=_refuse)
     keys = list(record)
     assert keys == sorted(keys)
-    assert set(keys) - {"ignorable", "blobs"} == {"v", "rev", "first", "last", "prev", "at", "type", "data"}
+    optional = {"ignorable", "blobs", "request", "outcomes"}
+    assert set(keys) - optional == {"v", "rev", "first", "last", "prev", "at", "type", "data"}
     assert record["v"] == 1
     return Line(raw, crc, record)
 

@@ -61,6 +61,11 @@ class Peer:
         self.daemon = result["capabilities"]["experimental"]["agents"]
 
     @property
+    def answered(self) -> int:
+        """How many answers have come that nobody has taken."""
+        return len(self._answers)
+
+    @property
     def pid(self) -> int:
         """The daemon's."""
         return int(self.daemon["daemon"]["pid"])

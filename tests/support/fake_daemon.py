@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from support.raw_peer import RawPeer, Stage
+from support.raw_peer import RawPeer, Stage, until
 
 from abey.daemon.main import run
 from abey.daemon.settings import Settings, read_settings
@@ -33,8 +33,14 @@ class FakeApp:
     async def start(self) -> None:
         print("this goes to no client", flush=True)
 
-    async def close(self, drain: bool) -> None:
-        print(f"closed, drain {drain}", file=sys.stderr, flush=True)
+    async def drain(self) -> None:
+        """Waits for who waits, as long as it takes."""
+        print("draining", file=sys.stderr, flush=True)
+        await until(lambda: not self.busy)
+        print("drained", file=sys.stderr, flush=True)
+
+    async def close(self) -> None:
+        print("closed", file=sys.stderr, flush=True)
 
 
 def create(settings: Settings) -> FakeApp:

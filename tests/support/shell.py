@@ -115,7 +115,7 @@ class OneAgent:
         self.only = new
         self.known[new.config_hash] = new
 
-    def by_file(self, path: Path) -> Agent:
+    def by_file(self, path: Path, workspace: str | None = None) -> Agent:
         if self.only is None:
             raise UnknownAgent(f"no agent file {path}")
         return self.only

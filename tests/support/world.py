@@ -11,6 +11,7 @@ from abey.core import events as e
 from abey.core.agent import Agent, Limits, Tool
 from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
 from abey.core.effects import AskModel, Effect, EndRun, RunTool
+from abey.core.idempotency import Keyed, keyed_request
 from abey.core.invariants import check, check_journal, check_step
 from abey.core.machine import Context, Machine, Work
 from abey.core.replay import fold, recover
@@ -87,14 +88,25 @@ def answer(*calls: tuple[str, str, str], text: str = "") -> ModelAnswer:
     return ModelAnswer(blocks, asked, "tool_calls" if calls else "stop", Usage(input_tokens=1, output_tokens=1))
 
 
+def keyed(key: str, *, waits: bool = True, method: str = "agents/any") -> Keyed:
+    return Keyed(keyed_request(key, method, {}), waits)
+
+
 @dataclass
 class World:
-    """`effects` are those that nobody has performed yet; `awaited` are the runs that some request waits for."""
+    """`effects` are those that nobody has performed yet; `awaited` are the runs that some request waits for.
+
+    With `keyed` every command comes in a request with a key of its own, two of three of which wait; `asked` counts
+    them, and `cut` are the keys of those that a crash has cut off.
+    """
 
     agent: Agent = field(default_factory=agent)
     millis: int = T0
     counter: int = 0
     draining: bool = False
+    keyed: bool = False
+    asked: int = 0
+    cut: set[str] = field(default_factory=set)
     versions: dict[str, Agent] = field(default_factory=dict)
     records: list[j.Record] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -132,12 +144,19 @@ class World:
             client=CLIENT,
         )
         new = e.NewInput(text_parts(prompt)) if prompt is not None else None
-        return self._took(begin(e.Start(created, new, run), self.context()), None)
+        event = e.Start(created, new, run)
+        return self._took(begin(event, self.context(), self.key_of(event)), None)
 
-    def send(self, event: e.Event) -> Transition:
+    def send(self, event: e.Event, keyed: Keyed | None = None) -> Transition:
         assert self.machine is not None
-        before = self.machine
-        return self._took(transition(before, event, self.context()), before)
+        before, keyed = self.machine, keyed or self.key_of(event)
+        return self._took(transition(before, event, self.context(), keyed), before)
+
+    def key_of(self, event: e.Event) -> Keyed | None:
+        if not self.keyed or not isinstance(event, e.Command):
+            return None
+        self.asked += 1
+        return keyed(f"k{self.asked}", waits=self.asked % 3 != 0)
 
     def try_send(self, event: e.Event) -> AbeyError | None:
         """Sends an event that may be illegal: then nothing may have changed."""
@@ -165,6 +184,7 @@ class World:
                 self.ended.append(effect)
                 self.awaited.discard(effect.generation)
         self._check_runs(done.machine)
+        self._check_requests(done.machine)
         check(done.machine)
         check_journal(done.machine, self.records)
         if before is not None:
@@ -176,10 +196,16 @@ class World:
         to_come = {one.generation for one in (machine.work.run, *machine.work.promised) if one is not None}
         assert self.awaited <= to_come, f"nobody will ever end the runs {self.awaited - to_come}"
 
+    def _check_requests(self, machine: Machine) -> None:
+        """What is remembered has ended, or goes on, or was cut off."""
+        open_still = {one.request.key for one in machine.work.requests}
+        assert {one.key for one in machine.session.requests if one.outcome is None} <= open_still | self.cut
+
     def crash(self) -> None:
         """The daemon dies and loads the journal."""
         session = fold(self.records)
         assert session is not None
+        self.cut |= {one.key for one in session.requests if one.outcome is None}
         check_snapshot(session, self.records)
         self.machine = Machine(recover(session), Work())
         self.effects = []

@@ -82,7 +82,7 @@ def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_has
             outcome=outcome,
             argumentsHash=arguments_hash,
             resume=context.options.resume or None,
-            ifRevision=context.options.if_revision,
+            **context.effect,
         )
     except Failure as failure:
         raise _with_the_way_out(failure, token) from failure

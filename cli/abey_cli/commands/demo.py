@@ -65,7 +65,7 @@ AGENT = {
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-FAREWELL = "\nNothing of this is left. Next: an agent file of your own; docs/agent-file.md says what stands in one."
+FAREWELL = "\nNothing of this is left. Next: `abey agents new SLUG` writes an agent file of your own."
 
 
 def demo(context: Context) -> int:

@@ -13,13 +13,14 @@ from abey_cli.prompts import read_stdin
 def rpc(context: Context) -> int:
     options = context.options
     if options.method != "-":
-        if options.fail:
-            raise usage("--fail is for `abey rpc -`")
+        for name in ("fail", "events"):
+            if getattr(options, name):
+                raise usage(f"--{name} is for `abey rpc -`")
         context.console.value(context.client.request(options.method, _params(context)))
         return EXIT_OK
     if options.params is not None:
         raise usage("`abey rpc -` takes its requests from stdin, a JSON object a line")
-    failed = Relay(context).run()
+    failed = Relay(context, events=options.events).run()
     return EXIT_ERROR if failed and options.fail else EXIT_OK
 
 

@@ -1,4 +1,4 @@
-"""`abey schema`: the JSON schema of the protocol, as it lies in the package."""
+"""`abey schema`: the JSON schemas of the protocol and of agent files, as they lie in the package."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 from abey.shared.kinds import EXIT_OK
 from abey_cli.context import Context
 
-SCHEMA = Path(__file__).parent.parent / "schema.json"
+PACKAGE = Path(__file__).parent.parent
+SCHEMAS = {"protocol": PACKAGE / "schema.json", "agent-file": PACKAGE / "agent-file.schema.json"}
 
 
 def schema(context: Context) -> int:
-    text = SCHEMA.read_text(encoding="utf-8")
+    text = SCHEMAS[context.options.of].read_text(encoding="utf-8")
     context.answer(json.loads(text), lambda: context.console.out(text.rstrip("\n")))
     return EXIT_OK

@@ -1,4 +1,4 @@
-"""`abey session`: start, step, pause, pending, send, cancel, stop, show."""
+"""`abey session`: start, step, pause, send, cancel, stop, show."""
 
 from typing import Any
 
@@ -7,10 +7,12 @@ from abey_cli import lookup
 from abey_cli.context import Context
 from abey_cli.detaching import detachable
 from abey_cli.failures import Failure, usage
+from abey_cli.following import tell_events
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
-from abey_cli.render import diagnostic_line, pending_lines, session_lines
+from abey_cli.render import diagnostic_line, session_lines
 from abey_cli.showing import naming_the_session, show_state, step_code
 from abey_cli.transcript import TEXT_SHOWN, transcript_lines
+from abey_cli.workspaces import tell_of_untrusted
 
 WARNING = 2
 
@@ -28,10 +30,12 @@ def start_session(context: Context, session_id: str | None, run: str, *, prompte
     prompt = prompt_or_stdin(context, lambda: folder)
     if prompted and not prompt:
         raise usage("say what to do: -p TEXT, another prompt option, or text on stdin")
-    agent = lookup.agent(context)
+    tell_of_untrusted(context, folder)
+    agent = lookup.agent(context, folder)
     title = context.options.title
     _warn_of(context, agent)
-    return context.request("agents/start", **agent, **prompt, cwd=folder, sessionId=session_id, title=title, run=run)
+    params = {**agent, **prompt, **context.effect, "cwd": folder, "sessionId": session_id, "title": title, "run": run}
+    return context.request("agents/start", **params)
 
 
 def _warn_of(context: Context, agent: dict[str, str]) -> None:
@@ -53,8 +57,9 @@ def _warn_of(context: Context, agent: dict[str, str]) -> None:
 def step(context: Context) -> int:
     session_id = lookup.session_id(context, context.options.session)
     prompt = prompt_params(context, lambda: folder_of(context, session_id))
+    tell_events(context, session_id)
     with naming_the_session(context), detachable(context, session_id):
-        result = context.request("agents/step", sessionId=session_id, **prompt, ifRevision=context.options.if_revision)
+        result = context.request("agents/step", sessionId=session_id, **prompt, **context.effect)
     context.answer(result, lambda: show_state(context, result["session"]))
     return step_code(result["outcome"], result["session"])
 
@@ -67,14 +72,6 @@ def folder_of(context: Context, session_id: str) -> str:
 def pause(context: Context) -> int:
     session = context.request("agents/pause", **_target(context), reason=context.options.reason)
     context.answer(session, lambda: show_state(context, session))
-    return EXIT_OK
-
-
-def pending(context: Context) -> int:
-    given = context.options.session
-    session_id = None if given is None else lookup.session_id(context, given)
-    items = list(lookup.pending(context, sessionId=session_id))
-    context.answer({"items": items}, lambda: _show_pending(context, items))
     return EXIT_OK
 
 
@@ -112,7 +109,7 @@ def show(context: Context) -> int:
 
 def _target(context: Context) -> dict[str, Any]:
     session_id = lookup.session_id(context, context.options.session)
-    return {"sessionId": session_id, "ifRevision": context.options.if_revision}
+    return {"sessionId": session_id, **context.effect}
 
 
 def _end(context: Context, method: str, too_late: str) -> int:
@@ -129,18 +126,6 @@ def show_started(context: Context, session: Any) -> None:
         return
     context.console.out(f"session-id: {session['sessionId']}")
     show_state(context, session)
-
-
-def _show_pending(context: Context, items: list[Any]) -> None:
-    console = context.console
-    if not items:
-        console.note("no call waits for anybody")
-    for call in items:
-        if console.quiet:
-            console.out(call["token"])
-        else:
-            for line in pending_lines(call, console.token, console.id):
-                console.out(line)
 
 
 def _show_sent(context: Context, result: Any) -> None:

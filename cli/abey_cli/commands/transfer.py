@@ -38,6 +38,8 @@ def import_(context: Context) -> int:
     options = context.options
     if options.agent is not None and options.agent_file is not None:
         raise usage("say --agent or --agent-file, not both")
+    if options.file == "-" and options.idempotency_key is not None:
+        raise usage("with --idempotency-key name a FILE: a repeat reads the same one")
     with _source(context) as path:
         session = context.request(
             "agents/import",
@@ -47,6 +49,7 @@ def import_(context: Context) -> int:
             cwd=context.absolute(options.cwd) if options.cwd else None,
             agent=options.agent,
             agentFile=context.absolute(options.agent_file) if options.agent_file else None,
+            **context.effect,
         )
     context.answer(session, lambda: show_started(context, session))
     return EXIT_OK

@@ -32,7 +32,7 @@ def delete(context: Context) -> int:
         console.err("nothing was deleted")
         return EXIT_ERROR
     force = True if options.force else None
-    result = context.request("agents/delete", sessionId=session_id, force=force, ifRevision=options.if_revision)
+    result = context.request("agents/delete", sessionId=session_id, force=force, **context.effect)
     way_back = f"session {session_id} is in the trash; `abey session restore {session_id}` brings it back"
     context.answer(result, lambda: console.note(way_back))
     return EXIT_OK
@@ -47,16 +47,17 @@ def restore(context: Context) -> int:
 def _restored(context: Context, given: str) -> Any:
     """The session of that id, or the only one in the trash whose id begins so."""
     try:
-        return context.request("agents/restore", sessionId=given)
+        return context.request("agents/restore", sessionId=given, **context.effect)
     except Failure as failure:
         meant = [one for one in failure.data.get("trashed", ()) if one.startswith(given)]
         if len(meant) != 1 or len(given) < 1:
             raise
-        return context.request("agents/restore", sessionId=meant[0])
+        return context.request("agents/restore", sessionId=meant[0], **context.effect)
 
 
 def reopen(context: Context) -> int:
-    result = context.request("agents/reopen", sessionId=lookup.session_id(context, context.options.session))
+    session_id = lookup.session_id(context, context.options.session)
+    result = context.request("agents/reopen", sessionId=session_id, **context.effect)
     if not result["applied"]:
         context.console.note("nothing was wrong with it")
     context.answer(result, lambda: show_state(context, result["session"]))
@@ -83,14 +84,14 @@ def repair(context: Context) -> int:
 
 
 def _mend(context: Context, session_id: str) -> int:
-    result = context.request("agents/repair", sessionId=session_id, apply=True)
+    result = context.request("agents/repair", sessionId=session_id, apply=True, **context.effect)
     context.answer(result, lambda: _show_mended(context, result))
     return EXIT_OK
 
 
 def _updated(context: Context, **changed: Any) -> int:
     session_id = lookup.session_id(context, context.options.session)
-    session = context.request("agents/update", sessionId=session_id, **changed, ifRevision=context.options.if_revision)
+    session = context.request("agents/update", sessionId=session_id, **changed, **context.effect)
     context.answer(session, lambda: context.console.out(session_line(session, context.console.id)))
     return EXIT_OK
 

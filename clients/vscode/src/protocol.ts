@@ -59,6 +59,8 @@ export interface Answer {
 }
 
 export interface AppliedResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly applied: boolean;
   readonly session: Session;
 }
@@ -70,7 +72,8 @@ export interface Approve {
 
 /**
  * `session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
- * each session to attach to. `deltas`: pieces of streaming answers, too; absent as the handshake says.
+ * each session to attach to, of at most 1000. `deltas`: pieces of streaming answers, too; absent as the handshake
+ * says.
  */
 export interface AttachParams {
   readonly sessionId: string;
@@ -78,11 +81,30 @@ export interface AttachParams {
   readonly deltas?: boolean;
 }
 
-/** What was missed, or a snapshot. `seq` is the number of the last event that they cover. */
+/**
+ * What was missed and the session as it is now, or a snapshot. `seq` is the number of the last event that they
+ * cover. With `*`: `sessions` in the order of `after`, `replay` session by session, and `summaries` of the sessions,
+ * those that want somebody first; `has_more` where there are more than that.
+ */
 export interface AttachResult {
   readonly snapshot?: Snapshot;
+  readonly session?: Session;
   readonly replay: readonly AgentsEvent[];
   readonly seq: number;
+  readonly sessions?: readonly Attached[];
+  readonly summaries?: readonly Summary[];
+  readonly hasMore?: boolean;
+}
+
+/**
+ * What came of a session that `after` names: attached to only with `ok`; then `session` is as it is now, and `seq`
+ * the last event that `replay` covers. `expired`: what was missed is not kept any more, or does not fit here.
+ */
+export interface Attached {
+  readonly sessionId: string;
+  readonly status: "ok" | "expired" | "unknown" | "damaged";
+  readonly seq?: number;
+  readonly session?: Session;
 }
 
 export type Attention = "none" | "approval" | "external" | "question" | "uncertain" | "error";
@@ -106,6 +128,7 @@ export interface CancelCall {
 
 export interface CancelParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly turnId?: string;
   readonly reason?: string;
@@ -120,6 +143,7 @@ export interface Client {
 
 export interface CompleteParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly token: string;
   readonly outcome: Outcome;
   readonly argumentsHash?: string;
@@ -128,6 +152,8 @@ export interface CompleteParams {
 }
 
 export interface CompleteResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly applied: boolean;
   readonly resolution: Resolution;
   readonly turnComplete: boolean;
@@ -177,6 +203,7 @@ export interface Defer {
 /** `force`: though calls wait, or nobody can tell whether some do. */
 export interface DeleteParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly force?: boolean;
 }
@@ -319,13 +346,16 @@ export interface GetResult {
 /**
  * `path` is absolute; the daemon reads it. Without `format` the file says what it is.
  *
- * `session_id`, or else the id that the file names, is the new session's; where that is taken it gets one of ours.
+ * The new session's id is `session_id`, else the one that the key gives, else the one that the file names; where that
+ * is taken it gets one of ours.
  * With an agent the session goes on with that one instead of what the file says of its own.
  */
 export interface ImportParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId?: string;
   readonly path: string;
   readonly format?: "jsonl" | "markdown" | "agents-exe";
-  readonly sessionId?: string;
   readonly cwd?: string;
   readonly agent?: string;
   readonly agentFile?: string;
@@ -427,6 +457,7 @@ export type Part = TextPart | FilePart | MediaPart;
 
 export interface PauseParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly reason?: string;
 }
@@ -498,6 +529,8 @@ export interface Range {
 
 /** Without `apply` nothing is changed. */
 export interface RepairParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly apply?: boolean;
 }
@@ -563,6 +596,7 @@ export interface RunIsolated {
 
 export interface RunParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly until?: "yield" | "turn";
   readonly maxSteps?: number;
@@ -571,6 +605,8 @@ export interface RunParams {
 }
 
 export interface RunResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly outcome: string;
   readonly steps: number;
   readonly session: Session;
@@ -583,6 +619,7 @@ export interface RunSync {
 
 export interface SendParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly prompt?: string;
   readonly parts?: readonly Part[];
@@ -594,6 +631,8 @@ export interface SendParams {
 
 /** `position` is 0 when the input was committed at once, else its place in the queue, from 1. */
 export interface SendResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly inputId: string;
   readonly position: number;
   readonly session: Session;
@@ -601,6 +640,8 @@ export interface SendResult {
 
 /** Everything a client may know of a session without its transcript. */
 export interface Session {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly sessionId: string;
   readonly agent: string;
   readonly title: string;
@@ -626,6 +667,12 @@ export interface Session {
   readonly configState: "ok" | "stale";
   readonly archived?: boolean;
   readonly damaged?: Damage;
+}
+
+export interface SessionEffect {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId: string;
 }
 
 export interface SessionParams {
@@ -664,13 +711,15 @@ export interface Snapshot {
 }
 
 export interface StartParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId?: string;
   readonly agent?: string;
   readonly agentFile?: string;
   readonly config?: Readonly<Record<string, unknown>>;
   readonly prompt?: string;
   readonly parts?: readonly Part[];
   readonly cwd?: string;
-  readonly sessionId?: string;
   readonly title?: string;
   readonly run?: "none" | "step" | "turn";
   readonly wait?: boolean;
@@ -690,18 +739,22 @@ export interface StatusResult {
 
 export interface StepParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly prompt?: string;
   readonly parts?: readonly Part[];
 }
 
 export interface StepResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
   readonly outcome: string;
   readonly session: Session;
 }
 
 export interface StopParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly reason?: string;
 }
@@ -762,6 +815,25 @@ export interface Truncate {
   readonly maxBytes: number;
 }
 
+/** `dir`, an absolute path, is what to add or remove. */
+export interface TrustParams {
+  readonly action: "list" | "add" | "remove";
+  readonly dir?: string;
+}
+
+/** `damaged`: why the file cannot be read in which the folders are; nothing is trusted then. */
+export interface TrustResult {
+  readonly items: readonly TrustedFolder[];
+  readonly damaged?: string;
+}
+
+/** `replaced`: another folder is at its place now, and is not trusted. */
+export interface TrustedFolder {
+  readonly dir: string;
+  readonly at: string;
+  readonly state: "ok" | "gone" | "replaced";
+}
+
 export type TurnEnd = "answered" | "cancelled" | "failed" | "tripped" | "limit";
 
 export interface TurnInfo {
@@ -781,6 +853,7 @@ export interface UiCapabilities {
 /** What is absent stays as it is. */
 export interface UpdateParams {
   readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
   readonly sessionId: string;
   readonly title?: string;
   readonly archived?: boolean;
@@ -815,7 +888,7 @@ export interface Methods {
   readonly "agents/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
   readonly "agents/cancel": { readonly params: CancelParams; readonly result: AppliedResult };
   readonly "agents/stop": { readonly params: StopParams; readonly result: AppliedResult };
-  readonly "agents/reopen": { readonly params: SessionParams; readonly result: AppliedResult };
+  readonly "agents/reopen": { readonly params: SessionEffect; readonly result: AppliedResult };
   readonly "agents/get": { readonly params: SessionParams; readonly result: GetResult };
   readonly "agents/transcript": { readonly params: TranscriptParams; readonly result: TranscriptResult };
   readonly "agents/sessions": { readonly params: SessionsParams; readonly result: SessionsResult };
@@ -825,7 +898,7 @@ export interface Methods {
   readonly "agents/output": { readonly params: OutputParams; readonly result: OutputResult };
   readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
   readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
-  readonly "agents/restore": { readonly params: SessionParams; readonly result: Session };
+  readonly "agents/restore": { readonly params: SessionEffect; readonly result: Session };
   readonly "agents/trash": { readonly params: TrashParams; readonly result: TrashResult };
   readonly "agents/export": { readonly params: ExportParams; readonly result: ExportResult };
   readonly "agents/import": { readonly params: ImportParams; readonly result: Session };
@@ -834,6 +907,7 @@ export interface Methods {
   readonly "agents/gc": { readonly params: GcParams; readonly result: GcResult };
   readonly "agents/list": { readonly params: AgentListParams; readonly result: AgentListResult };
   readonly "agents/validate": { readonly params: ValidateParams; readonly result: ValidateResult };
+  readonly "agents/trust": { readonly params: TrustParams; readonly result: TrustResult };
   readonly "agents/explain": { readonly params: ExplainParams; readonly result: ExplainResult };
   readonly "agents/status": { readonly params: NoParams; readonly result: StatusResult };
   readonly "agents/shutdown": { readonly params: ShutdownParams; readonly result: Nothing };

@@ -24,7 +24,15 @@ TREE = """sleep MARK &
 nohup sleep MARK >/dev/null 2>&1 &
 exec sleep MARK"""
 
-HARMLESS = {"session/busy", "state/invalid", "session/stopped", "record/failed", "session/unknown", "daemon/draining"}
+HARMLESS = {
+    "session/busy",
+    "state/invalid",
+    "session/stopped",
+    "record/failed",
+    "session/unknown",
+    "daemon/draining",
+    "daemon/gone",
+}
 """What a client may be told amid kills, full disks and the doings of others."""
 
 

@@ -1,0 +1,33 @@
+"""`abey session pending`: the calls that wait for somebody."""
+
+from typing import Any
+
+from abey.shared.kinds import EXIT_OK
+from abey_cli import lookup
+from abey_cli.context import Context
+from abey_cli.render import pending_lines
+
+
+def pending(context: Context) -> int:
+    given = context.options.session
+    session_id = None if given is None else lookup.session_id(context, given)
+    if context.options.watch:
+        from abey_cli.commands.watching import watch  # not on the way of who only looks: that is to be quick
+
+        return watch(context, session_id)
+    items = list(lookup.pending(context, sessionId=session_id))
+    context.answer({"items": items}, lambda: _show(context, items))
+    return EXIT_OK
+
+
+def show_call(context: Context, call: Any) -> None:
+    console = context.console
+    for line in [call["token"]] if console.quiet else pending_lines(call, console.token, console.id):
+        console.out(line)
+
+
+def _show(context: Context, items: list[Any]) -> None:
+    if not items:
+        context.console.note("no call waits for anybody")
+    for call in items:
+        show_call(context, call)

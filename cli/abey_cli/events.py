@@ -1,0 +1,37 @@
+"""What happens to a session as lines of text for people; what others wrote is escaped (security.md, Prompt text)."""
+
+from typing import Any
+
+from abey.shared.escaping import escape, escape_line
+from abey_cli.render import FINAL
+from abey_cli.transcript import transcript_lines
+
+
+def event_lines(event: dict[str, Any]) -> list[str]:
+    """None for what another event tells better."""
+    match event["type"]:
+        case "item/started" | "item/updated" | "item/completed" if event.get("item"):
+            return _item_lines(event["item"])
+        case "pending/added":
+            pending = event.get("pending", {})
+            return [f"waits: {escape_line(pending.get('token', ''))} ({escape_line(pending.get('tool', ''))})"]
+        case "pending/resolved" | "pending/expired":
+            return [escape_line(event.get("resolution", {}).get("text", "a call waits no more"))]
+        case "turn/completed":
+            return [f"turn {event.get('n', '')} ended: {escape_line(str(event.get('end', '')))}"]
+        case "input/queued":
+            return [f"queued: {escape_line(event['inputId'])}"]
+        case "note":
+            return [f"note: {line}" for line in escape(event.get("text", "")).splitlines()]
+        case "stale-result":
+            return ["note: a tool that was told to end came back late; its result goes nowhere"]
+        case "record-failed":
+            return [f"error: {escape_line(event.get('message', ''))}"]
+        case _:
+            return []
+
+
+def _item_lines(item: Any) -> list[str]:
+    """Of a call its start and its end; what is waited for, and what came of that, is told by events of their own."""
+    state = item.get("call", {}).get("state")
+    return transcript_lines([item], has_more=False) if state is None or state in {*FINAL, "running"} else []
