@@ -53,10 +53,23 @@ def test_a_script_can_fail_with_every_model_error() -> None:
     assert get_args(config.ModelCode) == MODEL_CODES
 
 
-def test_the_page_has_every_finding() -> None:
-    sources = (ROOT / "server/abey/runtime/agents").glob("*.py")
-    findings = r'"(?:error|warning|information|hint)", "([a-z-]+)"'
-    raised = {code for path in sources for code in re.findall(findings, path.read_text(encoding="utf-8"))}
-    table = TEXT[TEXT.index("## Findings") :]
-    named = set(re.findall(r"`([a-z-]+)`", table))
-    assert raised - {"warning", "hint"} - named == set()
+def raised() -> dict[str, set[str]]:
+    """How bad each finding is where the code makes it."""
+    sources = [
+        *(ROOT / "server/abey/runtime/agents").glob("*.py"),
+        ROOT / "server/abey/language/agent_files/diagnostics.py",
+    ]
+    finding = re.compile(
+        r'''(?:"|DiagnosticSeverity\.)(error|warning|information|hint)"?, "([a-z-]+)"''', re.IGNORECASE
+    )
+    found: dict[str, set[str]] = {}
+    for path in sources:
+        for severity, code in finding.findall(path.read_text(encoding="utf-8")):
+            found.setdefault(code, set()).add(severity.lower())
+    return {code: found[code] for code in found if code not in ("warning", "hint", "information")}
+
+
+def test_the_page_has_every_finding_and_how_bad_it_is() -> None:
+    rows = re.findall(r"^\| (`.*?) \| (error|warning|information|hint) \|", TEXT[TEXT.index("## Findings") :], re.M)
+    said = {code: {severity} for codes, severity in rows for code in re.findall(r"`([a-z-]+)`", codes)}
+    assert {code: said.get(code) for code in raised()} == raised()

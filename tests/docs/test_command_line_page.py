@@ -54,7 +54,7 @@ def test_the_tables_have_every_shared_option() -> None:
     assert set(first_column(SECTIONS["Common options"])) == names(GLOBAL)
     assert table("option of AGENT") == names(AGENT)
     assert table("option of PROMPT") == names(PROMPT)
-    assert table("option of a command with an effect") == {"--timeout", "--if-revision"}
+    assert table("option of a command with an effect") == {"--timeout", "--if-revision", "--idempotency-key"}
 
 
 def test_every_option_that_is_spoken_of_exists() -> None:
