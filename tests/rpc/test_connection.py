@@ -239,13 +239,20 @@ async def test_wrong_params_are_named_without_being_repeated() -> None:
     assert listed == error("own", -32602, about, {"errors": [shape]})
 
 
-async def test_a_result_that_is_too_long_is_an_error_and_one_that_fits_is_not() -> None:
+async def test_a_result_that_would_be_too_long_is_shown_without_its_middles() -> None:
     async with greeted(Stage()) as link:
         long = await link.peer.reply("agents/big", {"size": 4 << 20})
         fits = await link.peer.reply("agents/big", {"size": (4 << 20) - 12})
-    data = {"kind": "too-large", "retryable": False, "limit": 4 << 20}
-    assert long == error("own", -31015, f"the reply has {(4 << 20) + 12} bytes, {4 << 20} are allowed", data)
+    ends = "x" * 8192
+    assert long == result("own", {"value": f"{ends}[… {(4 << 20) - 2 * 8192} characters left out …]{ends}"})
     assert len(fits["result"]["value"]) == (4 << 20) - 12
+
+
+async def test_a_result_that_is_too_long_without_its_long_texts_is_an_error() -> None:
+    async with greeted(Stage()) as link:
+        long = await link.peer.reply("agents/echo", {"value": [0] * (2 << 20)})
+    data = {"kind": "too-large", "retryable": False, "limit": 4 << 20}
+    assert long == error("own", -31015, f"the reply has {(4 << 20) + 11} bytes, {4 << 20} are allowed", data)
 
 
 async def test_a_batch_is_answered_in_one_array() -> None:

@@ -68,10 +68,10 @@ async def test_a_client_that_knows_agents_is_known_by_what_it_says() -> None:
     ("params", "client"),
     [
         ({"capabilities": {}, "clientInfo": {"name": "Neovim", "version": "0.10"}}, ("Neovim", "lsp")),
-        ({"capabilities": {"experimental": None}, "initializationOptions": []}, ("unnamed", "lsp")),
-        ({"capabilities": {"experimental": [1]}, "clientInfo": {"name": 7}}, ("unnamed", "lsp")),
+        ({"capabilities": {"experimental": None}, "initializationOptions": []}, ("editor", "lsp")),
+        ({"capabilities": {"experimental": [1]}, "clientInfo": {"name": 7}}, ("editor", "lsp")),
         (with_agents({"protocolVersions": ["1.0"]}, clientInfo={"name": "script"}), ("script", "rpc")),
-        ({}, ("unnamed", "lsp")),
+        ({}, ("editor", "lsp")),
     ],
 )
 async def test_a_client_that_says_little_is_welcome(params: Any, client: tuple[str, str]) -> None:

@@ -39,7 +39,7 @@ class Kind:
     driver: str
     guide: tuple[str, str] | None = None
     """The page and the kind of its first block that are the configuration."""
-    called: str = "unnamed"
+    called: str = "editor"
     """What the client calls itself in `initialize`."""
     asks: tuple[str, str] = ("", "")
     """What is replaced in the configuration, and by what, where the user wants to be asked."""

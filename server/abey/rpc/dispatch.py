@@ -7,6 +7,7 @@ from typing import Any, Generic
 from lsprotocol import types as lsp
 from pydantic import ValidationError
 
+from abey.core.abridging import abridged
 from abey.errors import TooLarge
 from abey.protocol.base import Json, Wire
 from abey.protocol.handshake import AgentsServerCapabilities
@@ -80,7 +81,7 @@ async def call(binding: Binding[P, R], peer: Peer, params: Json) -> bytes:
     """The encoded result. Raises InvalidParams, TooLarge, and what the handler raises."""
     arguments = validated(binding.method, params)
     result = await binding.handle(peer, arguments)
-    return measured(encode(result.wire()))
+    return measured(_shown(result.wire()))
 
 
 class Answer:
@@ -102,9 +103,15 @@ class Answer:
 def failure(error: BaseException) -> bytes:
     """The encoded error object; for one that cannot be sent as it is, one that can."""
     try:
-        return measured(encode(error_object(error)))
+        return measured(_shown(error_object(error)))
     except (TooLarge, TypeError, ValueError) as worse:
         return encode(error_object(worse))
+
+
+def _shown(value: Json) -> bytes:
+    """Encoded, and abridged where it would be too long: what was done is done, and its answer says so."""
+    reply = encode(value)
+    return reply if len(reply) <= REPLY_BYTES else encode(abridged(value))
 
 
 def measured(reply: bytes) -> bytes:

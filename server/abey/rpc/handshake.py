@@ -28,6 +28,8 @@ PLAIN_KIND = "lsp"
 """The kind of a client that knows nothing of agents."""
 OWN_KIND = "rpc"
 """The kind of a client that speaks our protocol and does not say what it is."""
+UNNAMED = {PLAIN_KIND: "editor", OWN_KIND: "unnamed"}
+"""What a client is called that does not say its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ def greeting(params: Json) -> Greeting:
     options = members.get("initializationOptions")
     return Greeting(
         client_id=capabilities.client_id if capabilities else None,
-        name=(capabilities and capabilities.name) or _client_name(members),
+        name=(capabilities and capabilities.name)
+        or _client_name(members)
+        or UNNAMED[OWN_KIND if capabilities else PLAIN_KIND],
         kind=(capabilities.kind or OWN_KIND) if capabilities else PLAIN_KIND,
         capabilities=capabilities,
         options=_judged(InitializationOptions, options if isinstance(options, dict) else {}),
@@ -95,7 +99,7 @@ def _speaks(version: str) -> bool:
     return version.split(".")[0] == PROTOCOL_VERSION.split(".")[0]
 
 
-def _client_name(members: Mapping[str, Json]) -> str:
+def _client_name(members: Mapping[str, Json]) -> str | None:
     info = members.get("clientInfo")
     name = info.get("name") if isinstance(info, dict) else None
-    return name if isinstance(name, str) and name else "unnamed"
+    return name if isinstance(name, str) and name else None
