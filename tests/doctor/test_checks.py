@@ -256,23 +256,24 @@ def test_a_disk_that_is_nearly_full(
 def test_files_that_were_left_behind_or_are_open_to_others(host: FakeHost, subject: Subject) -> None:
     state = subject.state_dir
     old, new, open_one = state / "a.1-2.new", state / "b.new", state / "sessions" / "x"
-    open_one.parent.mkdir(mode=0o700)
-    for path, age in ((old, 3601), (new, 3599), (open_one, 0)):
+    draft, own = state / "documents" / ".s1.abey.md.new", state / "documents" / "own.new"
+    for folder in (open_one.parent, own.parent):
+        folder.mkdir(mode=0o700)
+    for path, age in ((old, 3601), (new, 3599), (open_one, 0), (draft, 3601), (own, 3601)):
         path.write_bytes(b"12345")
         path.chmod(0o600)
         os.utime(path, (NOW - age, NOW - age))
     open_one.chmod(0o644)
     (state / "link").symlink_to("/")
-    advice = f"`chmod -R go-rwx {state}`"
+    advice, drafts = f"`chmod -R go-rwx {state}`", "documents/.s1.abey.md.new"
     assert list(places.contents(host, subject)) == [
         ok("quota", "abey's files take 0.0 KiB"),
         warning("permissions", "1 file open to others: sessions/x", advice),
-        info("leftovers", "1 temporary file left behind: a.1-2.new", "`abey gc` removes them"),
+        info("leftovers", f"2 temporary files left behind: a.1-2.new, {drafts}", "`abey gc` removes them"),
     ]
     host.uid += 1
     found = [one.message for one in places.contents(host, subject)]
-    named = "a.1-2.new, b.new, link, sessions, sessions/x"
-    assert found[1] == f"5 files of another user: {named}"
+    assert found[1].startswith("8 files of another user: a.1-2.new, b.new, documents, documents/.s1.abey.md.new")
 
 
 def test_a_state_directory_above_its_soft_quota(host: FakeHost, subject: Subject) -> None:

@@ -78,6 +78,23 @@ def test_a_question_is_asked_once_also_of_who_comes_back(place: Place) -> None:
         assert len(pending(place, session_id)) == 1
 
 
+def test_of_many_calls_few_are_asked_about_at_once(place: Place) -> None:
+    def asked() -> list[Any]:
+        editor.sync()
+        return [one for one in editor.heard if one["method"] == "window/showMessageRequest"]
+
+    with plain_editor(place, place.work, ask=True) as editor:
+        session_id = begin(place, None, *["sh"] * 7)
+        assert len(asked()) == 5
+        editor.reply(editor.asked("window/showMessageRequest"), {"title": "Deny"})
+        until(lambda: len(pending(place, session_id)) == 6, "for the call to be denied")
+        assert len(asked()) == 5
+        place.rpc("agents/cancel", sessionId=session_id)
+        for _ in range(5):
+            editor.hear("$/cancelRequest")
+        assert len(asked()) == 5
+
+
 def test_what_is_answered_elsewhere_is_withdrawn(place: Place) -> None:
     with plain_editor(place, place.work, ask=True) as editor:
         session_id = begin(place)

@@ -147,6 +147,68 @@ def test_what_was_sent_is_not_sent_again_from_a_document_that_did_not_change_sin
         assert editor.act(path, "Send")["session"]["output"] == "second"
 
 
+def test_what_is_sent_twice_at_once_is_sent_once(place: Place) -> None:
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, agent(place, says("first"), says("second")))
+        path = document(place, session_id)
+        path.write_text(f"{path.read_text()}hello\n")
+        for kind in ("arguments/invalid", "state/invalid"):
+            twice = [editor.start("workspace/executeCommand", command="abey.send", arguments=[session_id])] * 2
+            twice[1] = editor.start("workspace/executeCommand", command="abey.send", arguments=[path.as_uri()])
+            outputs = [editor.answer(twice[0])["session"]["output"]]
+            with pytest.raises(Refusal) as refusal:
+                editor.answer(twice[1])
+            assert (outputs, refusal.value.kind) == (["first" if kind == "arguments/invalid" else "second"], kind)
+            editor.visit(path, f"{path.read_text()}hello\n")
+        assert path.read_text().count("### User") == 2
+
+
+def test_what_one_editor_sent_is_not_sent_again_by_another_that_shows_it(place: Place) -> None:
+    with plain_editor(place, place.work) as editor, plain_editor(place, place.work) as other:
+        session_id = begin(editor, agent(place, says("first"), says("second"), says("third")))
+        path = document(place, session_id)
+        path.write_text(f"{path.read_text()}hello\n")
+        text = editor.visit(path)
+        other.visit(path)
+        assert editor.act(path, "Send")["session"]["output"] == "first"
+        with pytest.raises(Refusal, match="was sent already; read the document again"):
+            other.act(path, "Send")
+        editor.type(path, f"{text}go on\n", version=3)
+        other.type(path, f"{text}go on\n", version=3)
+        assert [one.act(path, "Send")["session"]["output"] for one in (editor, other)] == ["second", "third"]
+
+
+def test_what_was_sent_is_sent_once_though_the_document_cannot_be_written(place: Place) -> None:
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, agent(place, says("first"), says("second")))
+        path = document(place, session_id)
+        text = f"{path.read_text()}hello\n"
+        path.unlink()
+        (path / "inside").mkdir(parents=True)
+        editor.visit(path, text)
+        assert editor.act(path, "Send")["session"]["output"] == "first"
+        said = editor.told("it was sent")
+        assert said.endswith(f"sent again: {path}: Is a directory; move away what is in the way, then try again")
+        with pytest.raises(Refusal, match="was sent already"):
+            editor.act(path, "Send")
+        assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_is_no_text_is_not_sent_and_stays(place: Place) -> None:
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, agent(place, says("first")))
+        path = document(place, session_id)
+        path.write_bytes(path.read_bytes() + b"one\ncaf\xe9\n")
+        with pytest.raises(Refusal) as refusal:
+            editor.command("abey.send", session_id)
+        assert (refusal.value.kind, refusal.value.message) == (
+            "arguments/invalid",
+            "what is below the composer line holds what is no text in UTF-8; correct line 2 of it, and try again",
+        )
+        editor.command("abey.step", {"sessionId": session_id, "prompt": "go"})
+        assert path.read_bytes().endswith(b"one\ncaf\xe9\n")
+
+
 def test_without_edits_the_file_is_emptied_of_what_was_saved_and_sent(place: Place) -> None:
     with plain_editor(place, place.work) as editor:
         session_id = begin(editor, agent(place, says("first")))
@@ -219,6 +281,49 @@ def test_what_another_client_answered_is_told_and_its_document_is_gone(place: Pl
         with pytest.raises(Refusal) as refusal:
             editor.command("abey.complete", {"document": str(call), "decision": "approve"})
         assert refusal.value.kind == "state/invalid"
+
+
+def test_a_model_that_fails_is_told_and_the_session_goes_on_once_it_is_well(place: Place) -> None:
+    with plain_editor(place, place.work) as editor:
+        file = place.agent("a", script=[])
+        session_id = begin(editor, file, prompt="go", run="turn")
+        failure = "model/invalid-request: the script has ended: it has 0 entries"
+        assert (editor.told("model/"), place.session(session_id)["state"]) == (failure, "userTurn")
+        path = document(place, session_id)
+        editor.visit(path, f"{path.read_text()}more words\n")
+        editor.act(path, "Send")
+        assert editor.told("model/") == failure
+        with pytest.raises(Refusal) as refusal:
+            editor.act(path, "Step")
+        assert refusal.value.kind == "model/invalid-request"
+        place.agent("a", script=[says("well again")] * 9)
+        assert editor.act(path, "Run")["session"]["output"] == "well again"
+        assert "more words" in written(path, "well again")
+
+
+def test_of_two_answers_to_a_call_the_second_is_told_that_it_came_too_late(place: Place) -> None:
+    with plain_editor(place, place.work) as editor, plain_editor(place, place.work) as other:
+        session_id, call = waiting(place, editor)
+        request = {"command": "abey.complete", "arguments": [{"document": str(call), "decision": "approve"}]}
+        answers = [(one, one.start("workspace/executeCommand", **request)) for one in (editor, other) for _ in range(2)]
+        applied = [one.answer(number)["applied"] for one, number in answers]
+        assert (sum(applied), place.session(session_id)["pending"]) == (1, [])
+        late = editor if applied[0] or applied[1] else other
+        assert late.told("too late").startswith(
+            "Approve what is written: sh came too late: it was approved by plain at"
+        )
+
+
+def test_a_document_that_is_reached_by_a_link_is_the_same(place: Place) -> None:
+    with plain_editor(place, place.work) as editor:
+        session_id, call = waiting(place, editor)
+        link = place.root / "link"
+        link.symlink_to(place.state)
+        by_link = link / "documents" / call.name
+        editor.visit(by_link)
+        editor.type(by_link, '{"command": "echo two"}')
+        assert editor.act(by_link, "Approve what is written")["applied"] is True
+        written(document(place, session_id), "  two\n")
 
 
 def test_documents_survive_kill_9_and_follow_the_session_afterwards(place: Place) -> None:

@@ -9,6 +9,7 @@ from support.session_pages import call, page, pending, said
 from abey.daemon.plain.folder import Folder
 from abey.daemon.plain.memos import Memo
 from abey.daemon.plain.papers import Papers
+from abey.errors import RecordFailed
 from abey.language.sessions.composer import COMPOSER, composer_of, with_composer
 from abey.language.sessions.names import Name
 from abey.language.sessions.rendering import shown
@@ -90,6 +91,10 @@ def test_a_document_without_its_composer_line_is_kept_aside(papers: Papers, fold
     (folder / SESSION).write_text("words of a user\n")
     papers.write(WAITING)
     assert ((folder / "s1.kept.md").read_text(), user_part(folder)) == ("words of a user\n", "\n")
+    for text in ("other words\n", "words of a user"):
+        (folder / SESSION).write_text(text)
+        papers.write(WAITING)
+    assert (folder / "s1.kept.md").read_text() == "words of a user\n\nother words\n"
 
 
 def test_of_a_session_that_is_gone_nothing_of_ours_is_left(papers: Papers, folder: Path) -> None:
@@ -107,3 +112,19 @@ def test_drafts_of_a_crash_are_swept(papers: Papers, folder: Path) -> None:
         (folder / name).write_text("half")
     papers.sweep()
     assert set(os.listdir(folder)) == {".own.new", "own.new", MEMO, CALL, SESSION}
+
+
+@pytest.mark.parametrize("name", [SESSION, CALL, MEMO, "s1.kept.md"])
+def test_whatever_is_left_of_a_session_is_found(papers: Papers, folder: Path, name: str) -> None:
+    folder.mkdir(mode=0o700)
+    for one in (name, "notes.txt", "s1.notes.md", ".x.kept.md"):
+        (folder / one).write_text("x")
+    assert papers.sessions() == frozenset({"s1"})
+
+
+def test_what_is_in_the_way_of_a_call_is_in_no_way_of_its_session(papers: Papers, folder: Path) -> None:
+    (folder / CALL / "inside").mkdir(parents=True)
+    (folder / SESSION).write_text(f"old\n{COMPOSER}\nmine")
+    with pytest.raises(RecordFailed, match=f"{CALL}: Is a directory; move away"):
+        papers.write(WAITING, "mine")
+    assert (folder / SESSION).read_text() == with_composer(shown(WAITING), "")

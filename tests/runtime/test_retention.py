@@ -55,14 +55,15 @@ def session(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("linked", ["session", "blobs", "configs"])
+@pytest.mark.parametrize("linked", ["session", "blobs", "configs", "documents"])
 def test_what_a_link_leads_to_is_never_spared(tmp_path: Path, linked: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     put(elsewhere / "download.part", 9 * DAY)
+    put(elsewhere / ".s1.abey.md.new", 9 * DAY)
     put(elsewhere / LOST, 9 * DAY)
     state = tmp_path / "state"
     link = {"session": state / "sessions" / "s1", "blobs": state / "sessions" / "s1" / "blobs"}.get(linked)
-    link = link or state / "configs"
+    link = link or state / linked
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere)
     io = FaultyIO()
@@ -137,6 +138,8 @@ def test_what_lies_beside_the_sessions(tmp_path: Path) -> None:
     put(tmp_path / "index.sqlite", 900 * DAY)
     put(tmp_path / ".gitignore", 900 * DAY)
     put(tmp_path / "documents" / "x.new", 900 * DAY)
+    put(tmp_path / "documents" / ".young.abey.md.new", HOUR - 1)
+    old.append(put(tmp_path / "documents" / ".s1.abey.md.new", HOUR + 1))
     found = retention.beside_sessions(FaultyIO(), tmp_path, NOW)
     assert [one.path for one in found] == old
 

@@ -16,6 +16,7 @@ from abey.language.sessions.arguments_language import ArgumentsLanguage
 from abey.language.sessions.page import Page
 from abey.protocol import outcomes as o
 from abey.protocol.transcript import Pending
+from abey.runtime.agents.aside import Aside
 
 APPROVAL, EXTERNAL, UNCERTAIN = pending(), pending(kind="external"), pending(kind="uncertain")
 YES_OR_NO = pending(kind="question", question={"kind": "approval", "prompt": "sure?"})
@@ -27,7 +28,7 @@ WORDS = pending(kind="question", question={"kind": "response", "prompt": "who?"}
 
 
 def language(found: Page | None) -> ArgumentsLanguage:
-    return ArgumentsLanguage(FOLDER, looking(found))
+    return ArgumentsLanguage(FOLDER, looking(found), Aside())
 
 
 def of(one: Pending) -> ArgumentsLanguage:
@@ -73,6 +74,7 @@ def test_arguments_that_nobody_edited_are_approved_as_the_model_wrote_them(value
         (APPROVAL, "approve", '{"command":"ls"}', o.Approve()),
         (APPROVAL, "approve", '{"command": "pwd", // so\n}', o.Approve(arguments={"command": "pwd"})),
         (pending(arguments={"n": 1}), "approve", '{"n": 1.0}', o.Approve(arguments={"n": 1.0})),
+        (pending(arguments={"n": 10.0}), "approve", '{"n": 1e1}', o.Approve()),
         (pending(arguments={"n": 1}), "approve", '{"n": true}', o.Approve(arguments={"n": True})),
         (APPROVAL, "deny", "nonsense", o.DenyCall()),
         (EXTERNAL, "result", '"done"', o.Result(content="done")),
@@ -259,3 +261,13 @@ async def test_a_schema_that_refers_to_itself_is_followed_without_end() -> None:
 @pytest.mark.parametrize(("name", "ours"), [("s1.1.args.json", True), ("s1.abey.md", False), ("s1.0.args.json", False)])
 def test_only_documents_of_calls_in_their_folder_are_spoken_of(name: str, ours: bool) -> None:
     assert (language(None).speaks(FOLDER / name), language(None).speaks(FOLDER.parent / name)) == (ours, False)
+
+
+def test_a_zero_with_another_sign_is_another_number() -> None:
+    one = pending(arguments={"n": 0.0})
+    assert [unwritten(one, text) for text in ('{"n": 0.0}', '{"n": -0.0}')] == [True, False]
+
+
+def test_a_key_that_stands_twice_is_no_way_to_say_what_was_proposed() -> None:
+    with pytest.raises(InvalidArguments, match="/command stands twice in the document"):
+        outcome(APPROVAL, "approve", '{"command": "rm", "command": "ls"}')

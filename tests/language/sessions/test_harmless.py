@@ -143,3 +143,12 @@ def test_in_json_what_would_act_is_spelled_in_escapes() -> None:
 @given(st.text(st.sampled_from("abc :-*`\n"), max_size=40))
 def test_escaping_comes_first(text: str) -> None:
     assert escape(harmless(text)) == harmless(text)
+
+
+@pytest.mark.parametrize(
+    "bite", ["vim-", "vscode-", "vim-a(", "kate-a(", "local \t", "ex", "vim>", "-*-", "\u200b", "`"]
+)
+def test_a_long_text_takes_no_longer_than_its_length(bite: str) -> None:
+    """With anything but a few steps a character this would not end today."""
+    text = bite * 100_000
+    assert (json.loads(json_text(text)), block(text).endswith("\n")) == (text, True)

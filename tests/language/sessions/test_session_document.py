@@ -219,7 +219,7 @@ async def test_lenses_stand_at_the_first_line_at_the_composer_and_at_what_waits(
     assert [(one.command.title, one.range.start.line) for one in lenses] == [
         *((title, 0) for title in ("Send", "Step", "Run", "Cancel", "Open arguments of call 2")),
         *((title, lines[COMPOSER]) for title in ("Send", "Step", "Run")),
-        ("Open arguments of call 2", lines["- call 2"] - 1),
+        ("Open arguments of call 2", lines["- call 2"]),
     ]
 
 
@@ -266,3 +266,11 @@ async def test_a_document_without_its_composer_line_or_its_session_says_so() -> 
 def test_only_documents_of_sessions_in_their_folder_are_spoken_of(name: str, ours: bool) -> None:
     language = SessionLanguage(FOLDER, looking(None))
     assert (language.speaks(FOLDER / name), language.speaks(FOLDER / "deeper" / name)) == (ours, False)
+
+
+def test_one_input_or_question_alone_never_makes_a_document_too_large_to_be_looked_at() -> None:
+    parts = [{"kind": "text", "text": "x" * 10_000}] * 300
+    question = {"kind": "response", "prompt": "why? " * 500_000}
+    asks = pending(kind="question", question=question)
+    text = shown(page(item("input", parts=parts), call(), waits=(asks,)))
+    assert ("- and 260 more parts\n" in text, len(text) < 30_000, text.count("characters left out")) == (True, True, 41)

@@ -3,11 +3,14 @@
 from collections.abc import Coroutine
 from typing import Any
 
+from lsprotocol import types as lsp
+
 from abey.daemon.editors.commands import Token
 from abey.daemon.editors.desk import Desk
 from abey.daemon.plain.documents import Documents
 from abey.daemon.plain.parts import Handlers
 from abey.daemon.plain.targets import document_name, refusal
+from abey.daemon.plain.telling import tell
 from abey.daemon.plain.working import Working
 from abey.errors import ArgumentsMismatch, InvalidState
 from abey.language.language import Document
@@ -65,9 +68,10 @@ class Answering:
         memo = await self._documents.memo(name)
         if text is None or memo is None or memo.token != waiting.pending.token:
             raise await self._mismatch(name)
+        said = await self._handlers.services.registry.aside.run(outcome, waiting.pending, decision, text)
         params = r.CompleteParams(
             token=memo.token,
-            outcome=outcome(waiting.pending, decision, text),
+            outcome=said,
             arguments_hash=memo.arguments_hash if decision in ("approve", "rerun") else None,
             resume=(await self._handlers.session(name.session_id)).driven_by == "run",
         )
@@ -79,7 +83,10 @@ class Answering:
 
     async def _answer(self, peer: Peer, session_id: str, what: str, params: r.CompleteParams, token: Token) -> Json:
         async def answer() -> Json:
-            return (await self._handlers.ask(m.COMPLETE, peer, params)).wire()
+            result = await self._handlers.ask(m.COMPLETE, peer, params)
+            if not result.applied:
+                tell(peer, f"{what} came too late: it was {result.resolution.text}", lsp.MessageType.Warning)
+            return result.wire()
 
         work = self._handlers.work(peer, session_id, what, lambda session: {"session": session.wire()})
         return await self._working.do(peer, token, work, answer())

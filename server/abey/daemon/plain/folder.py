@@ -17,6 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from abey.daemon.plain.exchanging import exchange
 from abey.errors import RecordFailed
 from abey.shared.owner import NotOurs, private_folder
 
@@ -40,11 +41,15 @@ class _Stamp(NamedTuple):
 
 
 Rename = Callable[[str, str, int], None]
-"""(from, to, descriptor of the folder of both)"""
+"""(from, to, descriptor of the folder of both): what was replaced may have the first name afterwards."""
 
 
 def rename_within(draft: str, name: str, folder: int) -> None:
-    os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    """Where files can change places whoever saved at the very moment is seen; else only who saved into the old file.
+    Raises FileNotFoundError where there is nothing to be replaced any more."""
+    if not exchange(draft, name, folder):
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 class Folder:
@@ -94,7 +99,7 @@ class Folder:
             with self._opened(name) as folder:
                 _await_saving(lambda: os.stat(name, dir_fd=folder, follow_symlinks=False))
                 return _replace(folder, name, change, saved, self._rename)
-        except FileNotFoundError:  # somebody removed the folder
+        except FileNotFoundError:  # somebody removed the folder, or has moved the file away to write another one
             return _Replacing(done=False, saved=saved)
 
     def _make(self) -> None:
@@ -172,11 +177,34 @@ def _replace(
         with _draft(folder, name, text) as draft:
             if _stamp_of(folder, name) != stamp:
                 return _Replacing(done=False, saved=saved)
+            if stamp is None:
+                return _Replacing(_put(draft, name, folder), saved)
             rename(draft, name, folder)
-        if old is not None and _stamp(os.fstat(old.fileno())) != stamp:
-            _await_saving(lambda: os.fstat(old.fileno()))
-            return _Replacing(done=False, saved=_text(old))
+            with _open(folder, draft) or nullcontext(old) as replaced:
+                return _seen(replaced, stamp)
+
+
+def _put(draft: str, name: str, folder: int) -> bool:
+    """Where there was no file: whether there still was none."""
+    try:
+        os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        if _stamp_of(folder, name) is not None:
+            return False
+    except OSError:  # a disk that knows no second name of a file
+        pass
+    else:
+        return True
+    os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return True
+
+
+def _seen(replaced: BinaryIO | None, stamp: _Stamp | None) -> _Replacing:
+    """Whether what was replaced is what was read."""
+    if replaced is None or _stamp(os.fstat(replaced.fileno())) == stamp:
         return _Replacing(done=True)
+    _await_saving(lambda: os.fstat(replaced.fileno()))
+    return _Replacing(done=False, saved=_text(replaced))
 
 
 @contextmanager

@@ -41,11 +41,14 @@ class Papers:
     def write(self, page: Page, sent: str = "") -> Sequence[Name]:
         """Brings the documents of a session up to date, and names those that are gone. The user's part stays as it is,
         but for what was just `sent`; what is written in the document of a call that still waits is the user's, too.
-        Whatever the session's document names is there before it."""
-        for one in page.waiting:
-            if one.has_document:
-                self._write_call(one)
-        self._write_session(page, sent)
+        Whatever the session's document names is there before it, unless that cannot be written: then the session's is
+        all the same."""
+        try:
+            for one in page.waiting:
+                if one.has_document:
+                    self._write_call(one)
+        finally:
+            self._write_session(page, sent)
         return self._clear(page)
 
     def renew(self, waiting: Waiting) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from abey.language.agent_files.turns import Turns
 from abey.language.language import Asker, Document
 from abey.language.sessions.argument_findings import answered, findings
 from abey.language.sessions.arguments import schema_of
@@ -13,6 +14,7 @@ from abey.language.sessions.offers import Offer, call_offers
 from abey.language.sessions.page import Look, Page, Waiting
 from abey.language.sessions.schema_completion import completion
 from abey.language.sessions.telling import hover_of, shown_wait
+from abey.runtime.agents.aside import Aside
 from abey.runtime.agents.findings import Finding, Severity
 
 _SEVERITIES: dict[Severity, lsp.DiagnosticSeverity] = {
@@ -24,27 +26,32 @@ _SEVERITIES: dict[Severity, lsp.DiagnosticSeverity] = {
 
 
 class ArgumentsLanguage:
-    """A Language (language.py). Nothing is offered for a call that was answered meanwhile."""
+    """A Language (language.py). Nothing is offered for a call that was answered meanwhile. What reads arguments does so
+    in the threads of `aside`: a model may write a mebibyte of them."""
 
-    def __init__(self, folder: Path, look: Look) -> None:
+    def __init__(self, folder: Path, look: Look, aside: Aside) -> None:
         self._folder = folder
         self._look = look
+        self._turns = Turns(aside)
 
     def speaks(self, path: Path) -> bool:
         name = read_name(path.name)
         return name is not None and name.call is not None and path.parent == self._folder
 
-    async def diagnostics(self, document: Document, _: Asker) -> Sequence[lsp.Diagnostic]:
+    async def diagnostics(self, document: Document, asker: Asker) -> Sequence[lsp.Diagnostic]:
         page, n = await self._page(document)
         wait, text = page.wait(n) if page else None, document.text.source
         if wait is None:
             return [_diagnostic(document, answered(page.call(n) if page else None, text))]
-        return [_diagnostic(document, one) for one in findings(wait.pending, text)]
+        found = await self._turns.run(asker.client.id, lambda: list(findings(wait.pending, text)))
+        return [_diagnostic(document, one) for one in found]
 
-    async def completion(self, document: Document, offset: int, _: Asker) -> Sequence[lsp.CompletionItem]:
+    async def completion(self, document: Document, offset: int, asker: Asker) -> Sequence[lsp.CompletionItem]:
         wait = await self._wait(document)
         schema = schema_of(wait.pending) if wait else None
-        return completion(schema, document.text, offset) if schema is not None else []
+        if schema is None:
+            return []
+        return await self._turns.run(asker.client.id, completion, schema, document.text, offset)
 
     async def hover(self, document: Document, _offset: int, _: Asker) -> lsp.Hover | None:
         wait = await self._wait(document)

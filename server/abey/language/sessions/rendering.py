@@ -16,6 +16,9 @@ TEXT_SHOWN = 8000
 RESULT_SHOWN = 2000
 """Characters; what is longer is shown without its middle."""
 
+PARTS_SHOWN = 40
+"""Of an input; they share the room of one text."""
+
 
 def shown(page: Page) -> str:
     """All above the composer line: a function of the page, and of nothing else."""
@@ -37,10 +40,11 @@ def _too_many(items: Sequence[Item]) -> int:
 
 def _at_least(item: Item) -> int:
     """Characters that it surely takes."""
-    texts = [item.text or "", *(part.text for part in item.parts or () if isinstance(part, TextPart))]
+    parts = (item.parts or ())[:PARTS_SHOWN]
+    said = sum(min(len(part.text), _room(parts)) for part in parts if isinstance(part, TextPart))
     output = item.call.output if item.call else None
     result = min(len(output), RESULT_SHOWN) if isinstance(output, str) else 0
-    return sum(min(len(text), TEXT_SHOWN) for text in texts) + result
+    return min(len(item.text or ""), TEXT_SHOWN) + said + result
 
 
 def _left_out(page: Page) -> Iterator[str]:
@@ -89,8 +93,7 @@ def _item(item: Item) -> Iterator[str]:
     match item.kind:
         case "input":
             yield f"\n### User, {item.at}\n"
-            for part in item.parts or ():
-                yield "\n" + _part(part)
+            yield from _parts(item.parts or ())
         case "thinking":
             yield f"\n### Model thinks, {item.at}\n\n{block(_abridged(item.text or '', TEXT_SHOWN))}"
         case "answer":
@@ -115,9 +118,22 @@ def _call(n: int, call: ItemCall) -> Iterator[str]:
         yield block(_abridged(_output(call.output), RESULT_SHOWN))
 
 
-def _part(part: Part) -> str:
+def _parts(parts: Sequence[Part]) -> Iterator[str]:
+    shown, more = parts[:PARTS_SHOWN], len(parts) - PARTS_SHOWN
+    for part in shown:
+        yield "\n" + _part(part, _room(shown))
+    if more > 0:
+        yield f"\n- and {more} more parts\n"
+
+
+def _room(parts: Sequence[Part]) -> int:
+    """Characters for each of them."""
+    return TEXT_SHOWN // max(len(parts), 1)
+
+
+def _part(part: Part, room: int) -> str:
     if isinstance(part, TextPart):
-        return block(_abridged(part.text, TEXT_SHOWN))
+        return block(_abridged(part.text, room))
     kind = part.kind if part.path is None else f"{part.kind} {code(part.path)}"
     return f"- {kind}\n"
 
@@ -132,7 +148,7 @@ def _wait(page: Page, one: Waiting) -> str:
     pending = one.pending
     reason = f" ({code(pending.reason)})" if pending.reason else ""
     where = f": {code(str(page.path(one.name)), 4096)}" if one.has_document else ""
-    question = f"\n\n{block(pending.question.prompt)}" if pending.question else "\n"
+    question = f"\n\n{block(_abridged(pending.question.prompt, TEXT_SHOWN))}" if pending.question else "\n"
     return f"- call {one.n} {code(pending.tool)}, {pending.kind}{reason}{where}{question}"
 
 
