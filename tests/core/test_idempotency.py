@@ -30,7 +30,7 @@ def told(world: World, since: int = 0) -> list[str]:
 
 
 def outcomes(world: World) -> dict[str, Any]:
-    return {one.key: one.outcome for one in world.session.requests}
+    return {one.key: one.outcome for one in world.session.requests.values()}
 
 
 def send(run: e.Run | None = None, delivery: Any = "turn") -> e.Send:
@@ -143,7 +143,7 @@ def test_a_late_answer_records_nothing_and_is_forgotten() -> None:
     late = completion(world, "c1", o.DenyCall())
     world.send(late)
     done = world.send(late, K)
-    assert (done.records, done.answer, world.session.requests) == ((), {"applied": False}, ())
+    assert (done.records, done.answer, world.session.requests) == ((), {"applied": False}, {})
 
 
 def test_a_refusal_that_records_something_is_an_outcome() -> None:
@@ -161,7 +161,7 @@ def test_a_request_that_recorded_nothing_is_not_remembered(event: e.Event) -> No
     world = dispatched("ask")
     world.send(e.Pause(None, CLIENT))
     done = world.send(event, K)
-    assert (done.records, world.session.requests, done.machine.work.requests) == ((), (), ())
+    assert (done.records, world.session.requests, done.machine.work.requests) == ((), {}, ())
 
 
 def test_a_cancel_is_told_of_by_the_records_that_come_when_the_work_has_ended() -> None:
@@ -188,7 +188,7 @@ def test_each_of_two_cancels_of_the_same_turn_is_remembered() -> None:
 def test_a_run_that_waited_before_it_did_anything_is_told_of_by_its_first_step() -> None:
     world = dispatched("ask")
     world.send(e.Drive(e.UNTIL_TURN, CLIENT), K)
-    assert world.session.requests == ()
+    assert world.session.requests == {}
     complete(world, "c1", o.DenyCall())
     assert told(world)[-1] == "model-requested >k"
     world.model_says(answer(text="done"))
@@ -222,7 +222,7 @@ def test_a_run_that_has_recorded_nothing_ends_without_a_record() -> None:
     world.send(e.Drive(e.UNTIL_TURN, CLIENT), K)
     world.draining = True
     done = world.send(e.TimePassed())
-    assert (done.records, world.session.requests, done.machine.work.requests) == ((), (), ())
+    assert (done.records, world.session.requests, done.machine.work.requests) == ((), {}, ())
 
 
 def test_after_every_crash_a_request_is_unknown_or_cut_off_or_has_its_outcome() -> None:

@@ -102,12 +102,7 @@ def test_what_is_offered_can_be_done(place: Place) -> None:
         ][path.as_uri()]
         assert edit["newText"] == '{"env": "OPENAI_API_KEY"}'
         assert CANARY not in json.dumps(offered)
-        assert list(titles(editor, path, at(text, '"external"'))) == [
-            "Deny `ask`",
-            "Run `ask` without asking",
-            "Run `ask` in the background without asking",
-            "Start session",
-        ]
+        assert list(titles(editor, path, at(text, '"external"'))) == ["Deny `ask`", "Start session"]
     kept = [one for one in place.state.rglob("*") if one.is_file() and CANARY.encode() in one.read_bytes()]
     assert kept == []
 
@@ -136,7 +131,7 @@ def test_the_lens_starts_a_session_and_counts_what_waits(place: Place) -> None:
     refreshed = {"workspace": {"codeLens": {"refreshSupport": True}}}
     with plain_editor(place, place.work, **refreshed) as editor:
         editor.visit(path)
-        assert lens(editor, path) == "Start session"
+        assert lens(editor, path) == "Start session · 0 pending"
         (one,) = ask(editor, "codeLens", path)
         command = one["command"]
         session_id = editor.command(command["command"], {**command["arguments"][0], "prompt": "go"})["sessionId"]

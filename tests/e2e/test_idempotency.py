@@ -347,6 +347,21 @@ def test_the_command_line_takes_a_key(place: Place) -> None:
     assert place.run("session", "pause", session_id, "--if-revision", "1").code == 5
 
 
+def test_an_answer_that_is_repeated_on_the_command_line_is_the_same_request(place: Place) -> None:
+    asked = [calls(("bump", {})), calls(("bump", {"x": "2"})), says("done")]
+    config = place.agent(script=asked, rules=[deferred("bump")])
+    waiting = place.json("run", "--agent-file", str(config), "-p", "go", code=3)
+    (call,) = waiting["session"]["pending"]
+    approve = ("session", "approve", call["token"][:8], "--resume", "--idempotency-key", KEY)
+    first, again = place.json(*approve), place.json(*approve)
+    assert (marks(first), marks(again), again["resolution"]) == (set(), {"replayed"}, first["resolution"])
+    (second,) = again["session"]["pending"]
+    assert (second["callId"] != call["callId"], place.ran()) == (True, 1)
+    assert place.run("session", "deny", call["token"], "--idempotency-key", KEY).code == 5
+    deny = ("session", "deny", second["token"][:8], "no", "--idempotency-key", "no")
+    assert (marks(place.json(*deny)), marks(place.json(*deny)), place.ran()) == (set(), {"replayed"}, 1)
+
+
 def test_the_daemon_says_that_it_knows_keys(place: Place) -> None:
     with place.peer() as peer:
         assert "idempotencyKey" in peer.daemon["features"]

@@ -17,6 +17,11 @@ from support.e2e_peer import Refusal
     [
         ("agents/validate", {"uri": "file://[x"}, "arguments/invalid"),
         ("agents/validate", {"uri": "relative.json"}, "arguments/invalid"),
+        ("agents/validate", {"uri": "file:///w%00/.abey/agents/x.json"}, "arguments/invalid"),
+        ("agents/validate", {"uri": "/w\0/.abey/agents/x.json"}, "arguments/invalid"),
+        ("agents/validate", {"uri": "file://elsewhere/x.json"}, "arguments/invalid"),
+        ("agents/explain", {"agent": "x", "tool": "t", "cwd": "/\0"}, "arguments/invalid"),
+        ("agents/explain", {"agent": "x", "tool": "t", "cwd": "relative"}, "arguments/invalid"),
         ("agents/start", {"agentFile": "/a\u0000b", "prompt": "x"}, "agent/invalid"),
         ("agents/start", {"agentFile": "relative.json", "prompt": "x"}, "arguments/invalid"),
         ("agents/start", {"config": {}, "cwd": "/nowhere at all"}, "arguments/invalid"),

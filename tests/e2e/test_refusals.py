@@ -244,9 +244,10 @@ def test_a_session_id_that_is_taken_or_no_id_is_refused(machine: Place) -> None:
 
 
 def test_status_and_a_socket_transport_do_not_start_a_daemon(machine: Place) -> None:
+    said = f"abey: no daemon is running for {machine.state}; `abey daemon start` starts one"
     for arguments in (("daemon", "status"), ("session", "list", "--transport", "socket")):
         done = machine.run(*arguments)
-        assert (done.code, one_line(done)) == (6, f"abey: no daemon is running for {machine.state}")
+        assert (done.code, one_line(done)) == (6, said)
     assert not machine.state.exists()
     error = machine.json("daemon", "status", code=6)["error"]
     assert (error["code"], error["data"]["kind"]) == (0, "daemon/unreachable")

@@ -123,6 +123,19 @@ def test_a_file_that_is_named_is_trusted_for_its_session_alone(place: Place, the
     assert (place.rpc("agents/list", cwd=str(place.work))["items"], opened.taken()) == ([], [])
 
 
+def test_a_file_is_the_one_that_its_spelling_names(place: Place, theirs: Path, opened: Opens) -> None:
+    ours = place.root / "ours"
+    for folder in (ours / ".abey", ours / "deep"):
+        folder.mkdir(parents=True)
+    (ours / "deep" / "link").symlink_to(place.work / ".abey" / "agents", target_is_directory=True)
+    place.rpc("agents/trust", action="add", dir=str(ours))
+    with pytest.raises(Refusal) as missing:
+        place.rpc("agents/validate", uri=f"{ours}/deep/link/../../.abey/agents/theirs.json")
+    with pytest.raises(Refusal) as denied:
+        place.rpc("agents/validate", uri=f"{ours}/deep/link/theirs.json")
+    assert (missing.value.kind, denied.value.kind, opened.taken()) == ("arguments/invalid", "permission/denied", [])
+
+
 def test_a_session_that_comes_in_reads_no_file_of_an_untrusted_workspace(
     place: Place, theirs: Path, opened: Opens, tmp_path: Path
 ) -> None:

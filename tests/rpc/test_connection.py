@@ -16,11 +16,23 @@ def result(request_id: Any, value: Any) -> Message:
     return {"jsonrpc": "2.0", "id": request_id, "result": value}
 
 
-def error(request_id: Any, code: int, message: str, data: Any = None) -> Message:
+KINDS = {
+    -32700: "parse-error",
+    -32600: "invalid-request",
+    -32601: "method-not-found",
+    -32602: "invalid-params",
+    -32002: "not-initialized",
+    -32800: "cancelled",
+}
+
+
+def error(request_id: Any, code: int, message: str, more: Any = None) -> Message:
+    """One of JSON-RPC's own has its kind; `more` is the rest of its data."""
+    own = {"kind": KINDS[code], "retryable": False} if code in KINDS else {}
     return {
         "jsonrpc": "2.0",
         "id": request_id,
-        "error": {"code": code, "message": message, **({} if data is None else {"data": data})},
+        "error": {"code": code, "message": message, "data": {**own, **(more or {})}},
     }
 
 

@@ -97,6 +97,32 @@ WRONG_PARAMS: list[tuple[Any, list[tuple[list[Any], str]]]] = [
 ]
 
 
+ACTION = "textDocument/codeAction"
+PLACE = {"start": AT["position"], "end": AT["position"]}
+
+
+async def test_what_a_client_sends_back_of_a_whole_file_is_passed_over() -> None:
+    found = [{"range": PLACE, "message": "m"}, "anything"] * 5000
+    stage = Hearing()
+    stage.features[ACTION] = stage.features[HOVER]
+    async with greeted(stage) as link:
+        params = {**AT, "range": PLACE, "context": {"diagnostics": found, "only": ["quickfix"], "triggerKind": 1}}
+        assert "result" in await link.peer.reply(ACTION, params)
+    context = lsp.CodeActionContext((), ("quickfix",), lsp.CodeActionTriggerKind.Invoked)
+    assert [one.context for one in stage.heard] == [context]
+
+
+async def test_a_list_that_would_keep_everybody_waiting_is_refused() -> None:
+    stage = Hearing()
+    stage.features[ACTION] = stage.features[HOVER]
+    async with greeted(stage) as link:
+        params = {**AT, "range": PLACE, "context": {"diagnostics": [], "only": ["x"] * 1001}}
+        error = (await link.peer.reply(ACTION, params))["error"]
+    message = "a list of at most 1000 members is expected"
+    assert [(one["loc"], one["msg"]) for one in error["data"]["errors"]] == [(["context", "only"], message)]
+    assert stage.heard == []
+
+
 @pytest.mark.parametrize(("params", "found"), WRONG_PARAMS)
 async def test_params_that_are_none_of_lsp_are_named(params: Any, found: list[tuple[list[Any], str]]) -> None:
     stage = Hearing()

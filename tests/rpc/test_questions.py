@@ -30,6 +30,11 @@ def answer(request_id: Any, **members: Any) -> Message:
     return {"jsonrpc": "2.0", "id": request_id, **members}
 
 
+def cancelled(message: str) -> Message:
+    data = {"kind": "cancelled", "retryable": False}
+    return answer("own", error={"code": -32800, "message": message, "data": data})
+
+
 async def still_served(link: Link) -> None:
     link.peer.ask("own", "agents/echo", {"value": 7})
     while (message := await link.peer.message()).get("id") != "own":
@@ -199,8 +204,7 @@ async def test_a_request_that_is_cancelled_withdraws_what_it_asked() -> None:
         await link.peer.message()
         link.peer.notify("$/cancelRequest", {"id": "own"})
         told = [await link.peer.message(), await link.peer.message()]
-    cancelled = answer("own", error={"code": -32800, "message": "the request was cancelled"})
-    assert told == [WITHDRAWN, cancelled]
+    assert told == [WITHDRAWN, cancelled("the request was cancelled")]
 
 
 async def test_a_request_whose_client_leaves_ends_as_cancelled_whatever_it_asked() -> None:
@@ -214,8 +218,7 @@ async def test_a_request_whose_client_leaves_ends_as_cancelled_whatever_it_asked
         link.peer.ask("own", "workspace/executeCommand", {"command": "x"})
         assert await link.peer.message() == ASKED
         link.peer.notify("exit")
-        left = answer("own", error={"code": -32800, "message": "the client left"})
-        assert [await link.peer.message() for _ in range(2)] == [left, None]
+        assert [await link.peer.message() for _ in range(2)] == [cancelled("the client left"), None]
 
 
 async def test_answers_before_initialize_are_passed_over() -> None:

@@ -163,7 +163,7 @@ async def test_a_request_with_a_key_whose_end_could_not_be_written_was_cut_off(t
         await outcome(run)
     io.fault = None
     again, _ = await shell.sessions.reopen("s1")
-    assert [(one.key, one.outcome) for one in again.machine.session.requests] == [("k", None)]
+    assert [(one.key, one.outcome) for one in again.machine.session.requests.values()] == [("k", None)]
 
 
 @pytest.mark.parametrize(
@@ -384,3 +384,17 @@ async def test_a_session_that_is_loaded_expires_its_calls_in_time(tmp_path: Path
     later.clock.advance(60)
     await later.until(lambda: live.machine.session.state == "userTurn")
     assert types(live)[-2:] == ["call-expired", "tool-results"]
+
+
+async def test_an_agent_file_is_prepared_before_it_is_read_for_a_step_and_for_a_session_that_is_loaded(
+    tmp_path: Path,
+) -> None:
+    shell = Shell(tmp_path, [DONE])
+    started = await shell.start()
+    shell.source.asked.clear()
+    await outcome(await shell.drive(started.live))
+    await shell.scheduler.close()
+    again = Shell(tmp_path, [])
+    await again.sessions.get("s1")
+    await again.scheduler.close()
+    assert (shell.source.asked[:2], again.source.asked[:2]) == (["prepare", "by_file"], ["prepare", "by_file"])

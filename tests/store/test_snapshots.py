@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.snapshots import Told, told
 
+from abey.core.idempotency import Remembered
 from abey.protocol import journal as j
 from abey.protocol.blocks import TextBlock
 from abey.protocol.journal import Record, RecordData
@@ -124,6 +126,24 @@ def test_a_session_opens_from_its_newest_snapshot_as_from_its_journal(kept: Kept
         assert (opened.base.snapshot, opened.base.disagreements) == (snapshot, ())
         assert opened.records == tuple(record for unit in units[count:] for record in unit)
         assert told(opened) == whole
+
+
+def test_requests_with_a_key_are_remembered_from_a_snapshot(directory: Path) -> None:
+    begun = [j.KeyedRequest(key=key, method="agents/send", body_hash="0" * 64) for key in ("one", "two", "{}")]
+    error: dict[str, Any] = {"error": {"code": -31017, "message": "no", "data": {"kind": "model/auth"}}}
+    ends = (j.KeyedOutcome(key="one", outcome={"position": 0}), j.KeyedOutcome(key="two", outcome=error))
+    (first, *_), *_ = little()
+    pages = tuple(Record(2 + at, AT, j.Answered(), request) for at, request in enumerate(begun))
+    kept = keep(directory, ((first,), pages, (Record(5, AT, j.Answered(), None, ends),)))
+    kept.write(kept.snapshots[-1])
+    opened = load_journal(DISK, directory, NOW)
+    assert opened.base.snapshot is not None
+    assert opened.records == ()
+    assert opened.base.snapshot.session.requests == {
+        "one": Remembered("one", "agents/send", "0" * 64, {"position": 0}),
+        "two": Remembered("two", "agents/send", "0" * 64, error),
+        "{}": Remembered("{}", "agents/send", "0" * 64),
+    }
 
 
 def test_what_is_written_after_a_load_from_a_snapshot_continues_the_journal(kept: Kept, units: Units) -> None:

@@ -110,15 +110,20 @@ class OneAgent:
     def __init__(self, only: Agent) -> None:
         self.only: Agent | None = only
         self.known = {only.config_hash: only}
+        self.asked: list[str] = []
 
     def save(self, new: Agent) -> None:
         self.only = new
         self.known[new.config_hash] = new
 
     def by_file(self, path: Path, workspace: str | None = None) -> Agent:
+        self.asked.append("by_file")
         if self.only is None:
             raise UnknownAgent(f"no agent file {path}")
         return self.only
+
+    async def prepare(self, path: Path, workspace: str | None = None) -> None:
+        self.asked.append("prepare")
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:
         found = self.known.get(config.get("version", ""))

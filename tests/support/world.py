@@ -199,13 +199,13 @@ class World:
     def _check_requests(self, machine: Machine) -> None:
         """What is remembered has ended, or goes on, or was cut off."""
         open_still = {one.request.key for one in machine.work.requests}
-        assert {one.key for one in machine.session.requests if one.outcome is None} <= open_still | self.cut
+        assert {one.key for one in machine.session.requests.values() if one.outcome is None} <= open_still | self.cut
 
     def crash(self) -> None:
         """The daemon dies and loads the journal."""
         session = fold(self.records)
         assert session is not None
-        self.cut |= {one.key for one in session.requests if one.outcome is None}
+        self.cut |= {one.key for one in session.requests.values() if one.outcome is None}
         check_snapshot(session, self.records)
         self.machine = Machine(recover(session), Work())
         self.effects = []

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from abey.core.ids import key_id
@@ -29,7 +29,8 @@ class Remembered:
     outcome: dict[str, Json] | None = None
 
 
-Requests = tuple[Remembered, ...]
+Requests = Mapping[str, Remembered]
+"""By key: finding one costs the same however many there are."""
 
 
 def keyed_request(key: str, method: str, params: Json) -> KeyedRequest:
@@ -40,20 +41,29 @@ def keyed_request(key: str, method: str, params: Json) -> KeyedRequest:
 
 def noted(requests: Requests, record: Record) -> Requests:
     """The requests after a record."""
-    if record.request is not None:
-        begun = record.request
-        requests = (*requests, Remembered(begun.key, begun.method, begun.body_hash))
-    return ended(requests, record.outcomes) if record.outcomes else requests
+    begun = record.request
+    new = {} if begun is None else {begun.key: Remembered(begun.key, begun.method, begun.body_hash)}
+    return _changed(requests, new, record.outcomes)
 
 
 def ended(requests: Requests, outcomes: Iterable[KeyedOutcome]) -> Requests:
-    told = {one.key: one.outcome for one in outcomes}
-    return tuple(replace(one, outcome=told[one.key]) if one.key in told else one for one in requests)
+    """With the outcomes of those that there are."""
+    return _changed(requests, {}, outcomes)
+
+
+def _changed(requests: Requests, new: Requests, outcomes: Iterable[KeyedOutcome]) -> Requests:
+    """Copied once, and only where anything changes."""
+    told = {
+        one.key: replace(found, outcome=one.outcome)
+        for one in outcomes
+        if (found := new.get(one.key) or requests.get(one.key))
+    }
+    return {**requests, **new, **told} if new or told else requests
 
 
 def recall(requests: Requests, request: KeyedRequest) -> Remembered | None:
     """What is remembered of this request. Raises IdempotencyConflict where its key is another one's."""
-    found = next((one for one in reversed(requests) if one.key == request.key), None)
+    found = requests.get(request.key)
     if found is not None:
         refuse_another(request, found.method, found.body_hash)
     return found

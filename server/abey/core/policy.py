@@ -176,8 +176,13 @@ def _at(value: Json, pointer: str) -> Any:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value):
+        elif isinstance(value, list) and _is_index(key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return _MISSING
     return value
+
+
+def _is_index(step: str) -> bool:
+    """Python reads no number of thousands of digits, and no list is so long."""
+    return step.isascii() and step.isdigit() and len(step) < 10

@@ -70,7 +70,7 @@ def _created(record: j.Record) -> Session:
         revision=record.rev,
         config_hash=record.data.config_hash,
         title=record.data.title,
-        requests=noted((), record),
+        requests=noted({}, record),
     )
 
 

@@ -5,7 +5,7 @@ A session is a row of turns, a turn is a row of entries, and the last answer's c
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from abey.core.conversation import Message
@@ -161,14 +161,14 @@ class Session:
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
     untold: tuple[NoteEntry, ...] = ()
-    requests: Requests = ()
+    requests: Requests = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         return self.created.session_id
 
     def remembers(self, request: KeyedRequest) -> bool:
-        return any(one.key == request.key for one in self.requests)
+        return request.key in self.requests
 
     @property
     def turn(self) -> Turn | None:

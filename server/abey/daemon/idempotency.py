@@ -102,7 +102,8 @@ class Repeats:
         without: Handler[E, W],
         answer: Callable[[Peer, E, str, KeyedRequest], Awaitable[W]],
     ) -> Handler[E, W]:
-        async def handle(peer: Peer, params: E) -> W:
+        async def handle(peer: Peer, asked_for: E) -> W:
+            params = await self._spelled_out(asked_for)
             asked = keyed(method, params)
             if asked is None:
                 return await without(peer, params)
@@ -129,6 +130,12 @@ class Repeats:
         task.add_done_callback(over)
         return _Running(request, task)
 
+    async def _spelled_out(self, params: E) -> E:
+        """With a key, the beginning of a token is the same request as the whole of it. Raises UnknownToken."""
+        if params.idempotency_key is None or not isinstance(params, r.CompleteParams):
+            return params
+        return params.model_copy(update={"token": (await self._services.sessions.of_token(params.token))[1]})
+
     async def _session_of(self, params: r.Effect, key: str) -> str:
         """The session whose key it is; that of a request which makes one need not be there yet."""
         match params:
@@ -145,7 +152,7 @@ class Repeats:
         """Raises SessionDamaged where nobody can tell."""
         with suppress(UnknownSession):
             return (await self._services.sessions.get(session_id)).machine.session.requests
-        return ()
+        return {}
 
     async def _refuse_deleted(self, session_id: str, params: r.Effect) -> None:
         """Raises InvalidState where the key has made a session that is in the trash now: it makes no second one."""
@@ -179,12 +186,13 @@ async def _joined(task: "asyncio.Task[W]") -> W:
 
 
 def keyed(method: Method[E, Any], params: E, *, waits: bool = True) -> Keyed | None:
-    """The request as the journal knows it, None without a key. What has its default counts as absent."""
+    """The request as the journal knows it, None without a key. What has its default counts as absent, and so does the
+    hash of the call that was shown: once that was answered, who repeats the request cannot look at it any more."""
     if params.idempotency_key is None:
         return None
     said = params.wire()
     for name, field in type(params).model_fields.items():
-        if name == "idempotency_key" or getattr(params, name) == field.default:
+        if name in ("idempotency_key", "arguments_hash") or getattr(params, name) == field.default:
             said.pop(str(field.serialization_alias), None)
     return Keyed(keyed_request(params.idempotency_key, method.name, said), waits)
 

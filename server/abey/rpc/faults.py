@@ -1,13 +1,13 @@
 """What becomes of a failure: the error object that a client gets.
 
-RpcFault                  JSON-RPC's and LSP's own errors
+RpcFault                  JSON-RPC's and LSP's own errors, each with a `kind` of ours
  ├─ ParseError            -32700
  ├─ InvalidRequest        -32600
  ├─ MethodNotFound        -32601
  ├─ InvalidParams         -32602  `errors`: where, what, which rule
  ├─ NotInitialized        -32002
  └─ RequestCancelled      -32800
-AbeyError                 its own code and data
+AbeyError                 its own code, kind and data
 anything else             -32603  a reference to the log; no traceback, path or secret leaves the daemon
 
 Unanswered                a question of ours to a client brought no result: no fault of who asked the daemon
@@ -38,35 +38,42 @@ class RpcFault(Exception):
     """An error of the plumbing: `message` is for people, `data` (JSON values) goes to the client."""
 
     code: ClassVar[int]
+    kind: ClassVar[str]
 
     def __init__(self, message: str, **data: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.data = data
+        self.data = {"kind": self.kind, "retryable": False, **data}
 
 
 class ParseError(RpcFault):
     code = -32700
+    kind = "parse-error"
 
 
 class InvalidRequest(RpcFault):
     code = -32600
+    kind = "invalid-request"
 
 
 class MethodNotFound(RpcFault):
     code = -32601
+    kind = "method-not-found"
 
 
 class InvalidParams(RpcFault):
     code = -32602
+    kind = "invalid-params"
 
 
 class NotInitialized(RpcFault):
     code = -32002
+    kind = "not-initialized"
 
 
 class RequestCancelled(RpcFault):
     code = -32800
+    kind = "cancelled"
 
 
 class Unanswered(Exception):
@@ -99,9 +106,7 @@ def _first(errors: list[dict[str, Any]]) -> str:
 def error_object(error: BaseException) -> dict[str, Any]:
     """The `error` member for a failure; an unexpected one is logged under the reference that the client gets."""
     match error:
-        case RpcFault():
-            return {"code": error.code, "message": error.message, **({"data": error.data} if error.data else {})}
-        case AbeyError():
+        case RpcFault() | AbeyError():
             return {"code": error.code, "message": error.message, "data": error.data}
         case _:
             return _internal(error)

@@ -8,6 +8,7 @@ from typing import Any
 from cattrs import BaseValidationError, Converter
 from cattrs.cols import is_sequence, list_structure_factory
 from cattrs.errors import ClassValidationError, IterableValidationError
+from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 
@@ -15,6 +16,9 @@ from abey.protocol.base import Json
 from abey.rpc.faults import ERRORS_SHOWN, InvalidParams
 
 log = logging.getLogger(__name__)
+
+MEMBERS = 1000
+"""Longer lists are refused: nothing that is read here needs them, and everybody waits while one is structured."""
 
 Where = tuple[int | str, ...]
 
@@ -113,6 +117,10 @@ def _converter() -> Converter:
     for kind, name in ((int, "a whole number"), (str, "a string"), (bool, "true or false")):
         converter.register_structure_hook(kind, functools.partial(_exactly, kind, name))
     converter.register_structure_hook_factory(is_sequence, _list_hook)
+    # a client may send back all that was found in a file, and nothing here needs it
+    seen, renamed = override(struct_hook=lambda _, __: ()), override(rename="triggerKind")
+    context = make_dict_structure_fn(lsp.CodeActionContext, converter, diagnostics=seen, trigger_kind=renamed)
+    converter.register_structure_hook(lsp.CodeActionContext, context)
     return converter
 
 
@@ -128,6 +136,8 @@ def _list_hook(cls: Any, converter: Converter) -> Any:
     def hook(value: Any, kind: Any) -> Any:
         if not isinstance(value, list):
             raise _Unfit("a list is expected")
+        if len(value) > MEMBERS:
+            raise _Unfit(f"a list of at most {MEMBERS} members is expected")
         return tuple(structure(value, kind))
 
     return hook

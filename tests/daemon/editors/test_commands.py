@@ -45,7 +45,8 @@ async def test_a_command_that_is_not_there_is_told_which_are() -> None:
         answer = await client.peer.reply(COMMAND, {"command": "abey.sa\ny" + "x" * 1000})
     message = f"there is no command {'abey.sa' + chr(10) + 'y' + 'x' * 91!a}; there are: abey.go, abey.say"
     errors = [{"loc": ["command"], "msg": message, "type": "unknown_command"}]
-    assert answer["error"] == {"code": -32602, "message": message, "data": {"errors": errors}}
+    data = {"kind": "invalid-params", "retryable": False, "errors": errors}
+    assert answer["error"] == {"code": -32602, "message": message, "data": data}
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from lsprotocol import types as lsp
 from support.editing import Echo, Editing, editing, shown
 from support.raw_peer import until
 
-from abey.daemon.editors.documents import MOST
+from abey.daemon.editors.documents import MOST, PIECES_OF
 from abey.runtime.agents.files import MAX_BYTES
 
 A, B = "file:///src/a.echo", "file:///src/b.echo"
 TOO_LARGE = {
     "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
-    "message": "larger than 1048576 bytes: it is not looked at",
+    "message": "larger than 1048576 bytes, or was changed in too many pieces at once: it is not looked at",
     "severity": 2,
     "source": "abey",
 }
@@ -239,6 +239,21 @@ async def test_a_document_that_is_too_large_is_not_looked_at_until_it_is_smaller
         client.close(A)
         assert await client.peer.message() == shown(A, None)
     assert text not in stage.language.looks
+
+
+async def test_a_text_that_is_changed_in_too_many_pieces_is_not_looked_at_until_it_comes_whole() -> None:
+    text, piece = "x" * 10_000, {"text": "y", "range": span(0, 0, 0, 1)}
+    async with editing(Editing()) as client:
+        client.open(A, text)
+        client.change(A, 2, *[piece] * (PIECES_OF // len(text)))
+        assert await client.text(A) == "y" + text[1:]
+        client.change(A, 3, *[piece] * 900)
+        assert await client.text(A) == ""
+        while (heard := await client.peer.message())["params"]["version"] != 3:
+            pass
+        assert heard["params"] == {"uri": A, "version": 3, "diagnostics": [TOO_LARGE]}
+        client.change(A, 4, *[piece] * 900, {"text": "whole"}, piece)
+        assert await client.text(A) == "yhole"
 
 
 async def test_so_many_documents_are_open_at_most(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,6 +11,8 @@ import pytest
 from support.editing import Client, Editing, editing
 from support.raw_peer import until
 
+from abey.errors import InvalidState
+
 A = "file:///src/a.echo"
 DOCUMENT = {"uri": A, "version": 3}
 PLACE = {"line": 0, "character": 1}
@@ -132,6 +134,12 @@ async def test_a_document_that_grows_and_shrinks_and_a_client_that_vanishes_leav
             client.write(A, "é" * (10**6 * (version % 3)), version)
         client.peer.notify("textDocument/didChange", {"textDocument": DOCUMENT, "contentChanges": CHANGES * 500})
         assert (await client.text(A)).endswith("y")
+        client.write(A, "é" * 10**6, 21)
+        assert await client.text(A) == ""
+        with pytest.raises(
+            InvalidState, match=r"what is open is larger than 1048576 bytes, or was .*; shorten it, or save and"
+        ):
+            stage.desk.document(stage.joined[0], Path("/src/a.echo"))
         client.peer.writer.transport.abort()
         await client.end
     await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})

@@ -26,7 +26,7 @@ async def test_commands_are_offered_to_plain_clients_and_everything_else_to_all(
         "textDocumentSync": SYNC,
         "completionProvider": {"triggerCharacters": ['"', "/", "*", "$", "{"]},
         "hoverProvider": True,
-        "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
+        "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor", "source"]},
         "codeLensProvider": {"resolveProvider": False},
         "documentSymbolProvider": True,
         "workspace": FOLDERS,

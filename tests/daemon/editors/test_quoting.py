@@ -1,5 +1,7 @@
 """Completions between quotes: the same text comes out, and what stands there is a word."""
 
+from typing import ClassVar
+
 import pytest
 from lsprotocol import types as lsp
 
@@ -62,3 +64,21 @@ def test_what_is_sought_is_the_word() -> None:
 def test_an_item_without_an_edit_stays_as_it_is() -> None:
     item = lsp.CompletionItem("name")
     assert between_quotes([item], Text('"n"'), 1) == [item]
+
+
+class Counting(Text):
+    """Notes what it is asked to count: in a long line each count takes a while."""
+
+    asked: ClassVar[list[lsp.Position]] = []
+
+    def offset(self, position: lsp.Position) -> int:
+        self.asked.append(position)
+        return Text.offset(self, position)
+
+
+def test_hundreds_of_items_for_one_place_are_counted_once() -> None:
+    text, offset, item = edit_at('{["n|a"]: 1}', '"name"')
+    counting = Counting(text.source)
+    moved = between_quotes([item] * 500, counting, offset)
+    assert [taken(text, one)[:2] for one in moved] == [("na", "name")] * 500
+    assert counting.asked == [lsp.Position(0, 1), lsp.Position(0, 5)]

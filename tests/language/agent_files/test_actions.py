@@ -32,6 +32,8 @@ FIXES: list[tuple[str, str, str]] = [
     (f'{{\r\n  "to|olz": [],\r\n  {HEAD}\r\n}}', "Remove this field", f"{{\r\n  {HEAD}\r\n}}"),
     (f'{{\n  {HEAD},\n  "to|olz": [],\n}}', "Remove this field", f"{{\n  {HEAD}\n}}"),
     (f'{{\n  {HEAD}, // mine\n  "to|olz": []\n}}', "Remove this field", f"{{\n  {HEAD} // mine\n}}"),
+    (f'{{{HEAD}, // mine\n  "to|olz": []}}', "Remove this field", f"{{{HEAD} // mine\n}}"),
+    (f'{{{HEAD}, /* mine */ "to|olz": []}}', "Remove this field", f"{{{HEAD} /* mine */}}"),
     (f'{{{HEAD}, "limits": {{"x|": 1}}}}', "Remove this field", f'{{{HEAD}, "limits": {{}}}}'),
     (
         f'{{{HEAD}, "toolCallPolicy": {{"default": "run|sync"}}}}',
@@ -132,8 +134,9 @@ RULES: list[tuple[str, str]] = [
         f'{{\r\n  {HEAD},\r\n  "toolCallPolicy": {{"rules": [\r\n    {RULE}\r\n  ]}},\r\n  "tools": [{X}]\r\n}}',
     ),
     (
-        f'{{{HEAD}, "toolCallPolicy": {{"rules": [\n    {{"tool": "*", "disposition": "deny"}}\n]}}, "tools": [|{X}]}}',
-        f'{{{HEAD}, "toolCallPolicy": {{"rules": [\n    {RULE},\n    {{"tool": "*", "disposition": "deny"}}\n]}}, '
+        f'{{{HEAD}, "toolCallPolicy": {{"rules": [\n    {{"tool": "*", "disposition": "runSync"}}\n]}}, '
+        f'"tools": [|{X}]}}',
+        f'{{{HEAD}, "toolCallPolicy": {{"rules": [\n    {RULE},\n    {{"tool": "*", "disposition": "runSync"}}\n]}}, '
         f'"tools": [{X}]}}',
     ),
     (
@@ -150,14 +153,36 @@ async def test_a_rule_for_a_tool_is_written_where_it_decides(marked: str, expect
     assert load_text(expected).errors == ()
 
 
-async def test_a_tool_can_be_asked_about_denied_or_let_run() -> None:
-    rules = '[{"tool": "x", "disposition": "deny"}]'
-    marked = f'{{{HEAD}, "toolCallPolicy": {{"rules": {rules}}}, "tools": [|{X}]}}'
-    assert list(await actions(marked)) == [
-        "Ask before `x` runs",
-        "Run `x` without asking",
-        "Run `x` in the background without asking",
-    ]
+COMMAND = '{"kind": "command", "name": "x", "argv": ["e"], "parameters": {"properties": {"p": {}}}}'
+ASK, DENY, RUN, AWAY = (
+    "Ask before `x` runs",
+    "Deny `x`",
+    "Run `x` without asking",
+    "Run `x` in the background without asking",
+)
+OFFERED: list[tuple[str, str, list[str]]] = [
+    (COMMAND, "", [ASK, DENY, RUN, AWAY]),
+    (COMMAND, '{"tool": "x", "disposition": "deny"}', [ASK, RUN, AWAY]),
+    (COMMAND, '{"tool": "x", "disposition": {"tag": "defer", "reason": "why"}, "match": {}}', [DENY, RUN, AWAY]),
+    (COMMAND, '{"tool": "*", "disposition": "deny"}', [DENY]),
+    (COMMAND, '{"tool": "x", "match": {"/p": 1}, "disposition": "deny"}', [ASK, DENY, RUN, AWAY]),
+    (X, "", [ASK, DENY]),
+]
+
+
+@pytest.mark.parametrize(("tool", "rules", "offered"), OFFERED, ids=[f"{one[0]} {one[1]}" for one in OFFERED])
+async def test_only_a_rule_is_offered_that_says_something_new_and_then_decides(
+    tool: str, rules: str, offered: list[str]
+) -> None:
+    marked = f'{{{HEAD}, "toolCallPolicy": {{"rules": [{rules}]}}, "tools": [|{tool}]}}'
+    assert list(await actions(marked)) == offered
+
+
+async def test_a_rule_that_others_come_before_is_written_before_them() -> None:
+    rules = '{"tool": "*", "disposition": "runSync"}, {"tool": "x", "disposition": "runSync"}'
+    marked = f'{{{HEAD}, "toolCallPolicy": {{"rules": [{rules}]}}, "tools": [|{COMMAND}]}}'
+    expected = f'{{{HEAD}, "toolCallPolicy": {{"rules": [{RULE}, {rules}]}}, "tools": [{COMMAND}]}}'
+    assert await after(marked, ASK) == expected
 
 
 # files of agents-exe
@@ -178,6 +203,19 @@ async def test_a_file_of_agents_exe_becomes_one_of_ours() -> None:
     }
     assert list(json.loads(text)) == ["slug", "description", "systemPrompt", "model"]
     assert load_text(text).config == load_text(FOREIGN).config
+
+
+async def test_a_password_in_an_address_does_not_move_into_the_new_text() -> None:
+    foreign = FOREIGN.replace('"modelName"', '"modelUrl": "http://me:canary@h/v1", "modelName"')
+    found = await actions(f"|{foreign}")
+    assert "canary" not in repr(found)
+    text = await after(f"|{foreign}", "Convert to an agent file of abey (1 fields that are not supported are left out)")
+    assert json.loads(text)["model"]["baseUrl"] == "http://h/v1"
+
+
+async def test_a_password_in_an_address_of_agents_exe_goes_out_of_the_file() -> None:
+    foreign = FOREIGN.replace('"modelName"', '"modelUrl": "http://me:can|ary@h/v1", "modelName"')
+    assert await after(foreign, "Take the user and password out of the address") == foreign.replace("me:can|ary@", "")
 
 
 async def test_a_file_of_ours_is_not_converted() -> None:

@@ -50,6 +50,10 @@ async def test_the_outline_of_a_file() -> None:
         ('{"slug": ""', ["agent: agent (Class, line 0)"]),
         ('{"slug": "\\u202ex', ["\\u202ex: agent (Class, line 0)"]),
         (
+            '{"slug": "a", "limits": {"maxSteps": "model": {"apiKey": "sk-canary"}}}',
+            ["a: agent (Class, line 0)", "  limits:  (Object, line 0)", "    model:  (Number, line 0)"],
+        ),
+        (
             '{"tag": "OpenAIAgentDescription", "contents": {"slug": "theirs", "flavor": "x"}}',
             ["theirs: agent (Class, line 0)"],
         ),
@@ -66,7 +70,7 @@ async def test_what_is_selected_lies_within_its_symbol() -> None:
     assert (agent.range, agent.selection_range) == (doc.text.range(0, len(FILE) - 1), selected)
 
 
-@pytest.mark.parametrize(("pending", "title"), [(0, "Start session"), (2, "Start session · 2 pending")])
+@pytest.mark.parametrize(("pending", "title"), [(0, "Start session · 0 pending"), (2, "Start session · 2 pending")])
 async def test_the_lens_stands_at_the_name_of_the_agent(pending: int, title: str) -> None:
     doc = document(FILE)
     command = lsp.Command(title, "abey.start", arguments=[{"agentFile": str(OWN)}])

@@ -26,7 +26,7 @@ R = TypeVar("R")
 Later = Coroutine[Any, Any, R]
 
 _START = lsp.Position(0, 0)
-_TOO_LARGE = f"larger than {MAX_BYTES} bytes"
+_TOO_LARGE = f"larger than {MAX_BYTES} bytes, or was changed in too many pieces at once"
 _NOT_LOOKED_AT = lsp.Diagnostic(
     range=lsp.Range(_START, _START),
     message=f"{_TOO_LARGE}: it is not looked at",

@@ -18,12 +18,15 @@ log = logging.getLogger(__name__)
 MOST = 256
 """More open documents of one client are not looked at."""
 
+PIECES_OF = 1 << 23
+"""So many characters are gone through for the partial changes of one notification: whole texts are what was offered."""
+
 Change = lsp.TextDocumentContentChangePartial | lsp.TextDocumentContentChangeWholeDocument
 
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """A document that is open, and not looked at."""
+    """A document that is open, and not looked at: it is too large, or was changed in too many pieces at once."""
 
     uri: str
     path: Path
@@ -67,11 +70,13 @@ class Documents:
             log.debug("%s changed a document that is not kept", self._name)
             return
         text = held.text.source if isinstance(held, Document) else None
+        left = PIECES_OF
         for change in changes:
             if isinstance(change, lsp.TextDocumentContentChangeWholeDocument):
                 text = change.text
             elif text is not None:
-                text = _replaced(Text(text, self._encoding), change)
+                left -= len(text)
+                text = _replaced(Text(text, self._encoding), change) if left >= 0 else None
         self._put(document.uri, held.path, document.version, text)
 
     def close(self, uri: str) -> bool:

@@ -32,7 +32,7 @@ def make_editors(services: Services, bindings: Mapping[str, Binding[Any, Any]], 
     agent_documents = AgentDocuments(services, index, bindings)
     languages: Sequence[Language] = (
         SessionLanguage(pages.folder, pages.look),
-        ArgumentsLanguage(pages.folder, pages.look),
+        ArgumentsLanguage(pages.folder, pages.look, services.registry.aside),
         agent_documents.language,
     )
     desk, progresses = Desk(languages, trusted), Progresses()

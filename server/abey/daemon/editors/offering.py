@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 from abey.rpc.peer import Peer
 
 TRIGGERS = ('"', "/", "*", "$", "{")
-ACTION_KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Refactor)
+ACTION_KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Refactor, lsp.CodeActionKind.Source)
 
 
 def offered(peer: Peer, commands: Sequence[str]) -> lsp.ServerCapabilities:

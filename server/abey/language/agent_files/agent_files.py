@@ -15,6 +15,7 @@ from abey.language.agent_files.completion import completion
 from abey.language.agent_files.hover import hover
 from abey.language.agent_files.starting import lens, start_action, trust_action
 from abey.language.agent_files.symbols import symbols
+from abey.language.agent_files.turns import Turns
 from abey.language.agent_files.view import View, folder_of
 from abey.language.language import Asker, Document
 from abey.protocol.config import AgentConfig
@@ -51,6 +52,7 @@ class AgentFileLanguage:
     def __init__(self, config_dir: Path, outlook: Outlook) -> None:
         self._own = {config_dir / "agents", Path(os.path.realpath(config_dir / "agents"))}
         self._outlook = outlook
+        self._turns = Turns(outlook.aside)
 
     def speaks(self, path: Path) -> bool:
         return path.suffix == ".json" and (path.parent in self._own or path.parts[-3:-1] == _WORKSPACE)
@@ -84,7 +86,7 @@ class AgentFileLanguage:
     async def _read(self, document: Document, asker: Asker, answer: Callable[[View], T], unread: T) -> T:
         """What `answer` finds in the document, or `unread`, if that may not be read. Keys are looked up, so not in the
         event loop."""
-        return await self._outlook.aside.run(self._answered, document, asker, answer, unread)
+        return await self._turns.run(asker.client.id, self._answered, document, asker, answer, unread)
 
     def _answered(self, document: Document, asker: Asker, answer: Callable[[View], T], unread: T) -> T:
         if _is_too_large(document) or not self._may_read(document.path, asker):

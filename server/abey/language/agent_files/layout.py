@@ -65,7 +65,9 @@ def removed(found: Tree, node: Node, at: int) -> list[Edit]:
     before = node.entries[at - 1] if at else None
     first: list[Edit] = [(before.comma, before.comma + 1, "")] if before and before.comma is not None else []
     least = first[0][1] if first else node.start + 1
-    return [*first, (_before_blanks(found, entry.start, least), end, "")]
+    start = _before_blanks(found.source, entry.start, least)
+    ends_line = found.in_comment(start) and found.source[end : end + 1] not in ("", "\r", "\n")
+    return [*first, (start, end, line_end(found) if ends_line else "")]
 
 
 def nested(found: Tree, outer: str, names: Sequence[str], inner: str) -> str:
@@ -89,9 +91,7 @@ def _after_blanks(source: str, at: int) -> int:
     return at
 
 
-def _before_blanks(found: Tree, at: int, least: int) -> int:
-    """Where the blanks before `at` begin; a comment up to the end of its line keeps that."""
-    whole = at
-    while at > least and found.source[at - 1] in " \t\r\n":
+def _before_blanks(source: str, at: int, least: int) -> int:
+    while at > least and source[at - 1] in " \t\r\n":
         at -= 1
-    return whole if found.in_comment(at) else at
+    return at

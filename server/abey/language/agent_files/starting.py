@@ -18,8 +18,7 @@ def lens(view: View, pending: int) -> list[lsp.CodeLens]:
         return []
     slug = root.entry("slug") if view.is_ours else None
     start, end = (slug.start, slug.end) if slug else (root.start, root.start + 1)
-    waiting = f" · {pending} pending" if pending else ""
-    return [lsp.CodeLens(view.range(start, end), _command(view, f"Start session{waiting}"))]
+    return [lsp.CodeLens(view.range(start, end), _command(view, f"Start session · {pending} pending"))]
 
 
 def start_action(view: View) -> lsp.CodeAction:

@@ -159,6 +159,8 @@ def _plain(value: Any) -> Json:
             return value.wire()
         case tuple():
             return [_plain(each) for each in value]
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
         case _ if is_dataclass(value):
             members = ((field, getattr(value, field.name)) for field in fields(value))
             return {
