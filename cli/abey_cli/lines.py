@@ -80,7 +80,8 @@ class Relay:
         try:
             request = _request(line)
         except BadLine as bad:
-            self._print({"id": bad.request_id, "error": {"code": PARSE_ERROR, "message": str(bad), "data": {}}})
+            data = {"kind": "parse-error", "retryable": False}
+            self._print({"id": bad.request_id, "error": {"code": PARSE_ERROR, "message": str(bad), "data": data}})
             return
         if request["method"] == "$/cancelRequest":
             self._cancel(request.get("params"))

@@ -112,6 +112,28 @@ def test_a_file_that_was_just_saved_is_read_until_its_stamp_can_be_believed(path
     assert (reads.counted(path), reads.counted(path)) == (1, 0)
 
 
+def test_a_time_far_ahead_does_not_have_a_file_read_again_and_again(path: Path, reads: Reads) -> None:
+    saved = path.stat().st_ctime_ns
+    os.utime(path, ns=(0, saved + 1_000_000 * SETTLED_NS))
+    reads.now_ns = path.stat().st_ctime_ns + SETTLED_NS + 1
+    assert (reads.counted(path), reads.counted(path)) == (1, 0)
+    in_place_with_its_time(path)
+    found = reads.entries.at(path).agent
+    assert found is not None and found.system_prompt == "two"
+
+
+def test_what_is_known_of_a_file_is_new_until_it_is_read(path: Path, reads: Reads) -> None:
+    script = path.with_name("script.json")
+    script.write_text("[]")
+    path.write_text(agent(model={"provider": "scripted", "script": "script.json"}))
+    seen = [reads.entries.is_new(path)]
+    for save in (lambda: None, lambda: touched(path), lambda: touched(script), path.unlink):
+        reads.entries.at(path)
+        save()
+        seen.append(reads.entries.is_new(path))
+    assert seen == [True, False, True, True, False]
+
+
 def test_a_file_whose_mode_forbids_it_is_stale_and_good_again_with_its_mode(path: Path, reads: Reads) -> None:
     states = []
     for mode in (0o600, 0, 0o600):
@@ -133,7 +155,7 @@ def test_a_script_that_was_just_saved_is_read_again_with_its_file(path: Path, re
         entry = reads.entries.at(path)
         hashes.append(entry.agent and entry.agent.config["model"]["script"])
     assert hashes == [[{"text": "1"}], [{"text": "2"}], [{"text": "3"}]]
-    assert reads.entries.included(path) == (script,)
+    assert (reads.entries.included_in([path.parent]), reads.entries.included_in([])) == ({script}, set())
 
 
 def test_not_every_file_is_remembered_for_good(tmp_path: Path, path: Path, reads: Reads) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from abey.errors import InvalidAgent, UnknownAgent
 from abey.protocol.queries import AgentListing
+from abey.runtime.agents import files
+from abey.runtime.agents.entries import Entries
 from abey.runtime.agents.registry import Found, Registry
 
 
@@ -139,6 +142,26 @@ def test_a_saved_file_counts_at_once_however_it_was_saved(folder: Path, registry
     (folder / "new").rename(path)
     seen.append(registry.by_slug("a").system_prompt)
     assert seen == ["one", "three", "seven"]
+
+
+async def test_what_is_prepared_was_read_aside(folder: Path) -> None:
+    on_the_loop: list[bool] = []
+
+    def read(path: Path) -> str:
+        on_the_loop.append(threading.current_thread() is threading.main_thread())
+        return files.read_text(path)
+
+    registry = Registry(folder.parent, entries=Entries(read, lambda: 1 << 62))
+    path = folder / "a.json"
+    for prompt in ("one", "two"):
+        path.write_text(agent("a", systemPrompt=prompt))
+        await registry.prepare(path)
+        await registry.prepare(path)
+        assert registry.by_file(path).system_prompt == prompt
+    path.write_text("{")
+    await registry.prepare(path)
+    await registry.prepare(folder / "none.json")
+    assert (registry.by_file(path).stale, on_the_loop) == (True, [False] * 3)
 
 
 def test_an_unchanged_file_is_the_same_agent(folder: Path, registry: Registry) -> None:

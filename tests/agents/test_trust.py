@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -133,6 +135,26 @@ def test_a_choice_counts_at_once_for_another_reader_of_the_file(trust: Trust, fi
     trust.remove(work)
     seen.append(other.covers(work))
     assert seen == [False, True, False]
+
+
+def test_of_choices_at_the_same_time_none_is_lost(file: Path, home: Path, work: Path) -> None:
+    class Slow(FileIO):
+        def __init__(self) -> None:
+            super().__init__("process")
+            self.writers = 0
+            self.another = threading.Event()
+
+        def replace_file(self, path: Path, data: bytes) -> None:
+            self.writers += 1
+            if self.writers > 1:
+                self.another.set()
+            self.another.wait(0.1)
+            super().replace_file(path, data)
+
+    trust, folders = Trust(file, Slow(), home), [work, made(home / "more"), made(home / "yet more")]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda folder: trust.add(folder, AT), folders))
+    assert [one.dir for one in trust.items()] == sorted(map(str, folders))
 
 
 @pytest.mark.parametrize("folder", ["/", "/tmp", "/var", "/dev", "{home}", "{home}/..", "{home}/link"])

@@ -319,7 +319,7 @@ async def test_without_a_watch_to_spare_files_are_still_looked_at(
 
     assert await told_by(folder, exhausted) == ["agents"]
     assert [record.message for record in caplog.records if "cannot be watched" in record.message] == [
-        "agent files cannot be watched: [Errno 28] OS file watch limit reached; they are looked at every 0.5 s"
+        "agent files cannot be watched: [Errno 28] OS file watch limit reached; they are looked at every 0.8 s"
     ]
 
 

@@ -52,7 +52,7 @@ def test_a_daemon_of_another_build_is_used_and_named(abey, daemon: CannedDaemon)
 def test_status_starts_none(abey, monkeypatch, tmp_path: Path, transport: str) -> None:
     monkeypatch.setenv("ABEY_DAEMON", "touch started")
     ran = abey("daemon", "status", "--transport", transport)
-    assert ran == (6, "", f"abey: no daemon is running for {tmp_path / 'state'}\n")
+    assert ran == (6, "", f"abey: no daemon is running for {tmp_path / 'state'}; `abey daemon start` starts one\n")
     assert not (tmp_path / "state").exists()
 
 

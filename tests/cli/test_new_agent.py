@@ -85,7 +85,7 @@ def test_a_file_that_is_there_is_kept(abey, checking: CannedDaemon, folder: Path
     folder.mkdir(parents=True)
     (folder / "helper.json").write_text("mine")
     ran = abey("agents", "new", "helper")
-    assert (ran.code, ran.err) == (1, f"abey: {folder}/helper.json exists; nothing was written\n")
+    assert (ran.code, ran.err) == (1, f"abey: {folder}/helper.json exists and is kept; take another slug\n")
     (folder / "other.json").symlink_to("nowhere")
     assert abey("agents", "new", "other").code == 1
     assert ((folder / "helper.json").read_text(), (folder / "nowhere").exists()) == ("mine", False)
@@ -96,7 +96,7 @@ def test_a_second_file_of_one_slug_is_not_written(abey, checking: CannedDaemon, 
     ran = abey("agents", "new", "helper")
     assert (ran.code, ran.err) == (
         1,
-        f"abey: there is an agent helper already: {folder}/x.json; nothing was written\n",
+        f"abey: there is an agent helper already: {folder}/x.json; edit it, or take another slug\n",
     )
     assert not folder.exists()
 

@@ -170,7 +170,7 @@ def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: CannedDaemon) -
 
 
 def test_without_a_daemon_a_command_that_starts_none_is_exit_6(abey, tmp_path: Path) -> None:
-    message = f"no daemon is running for {tmp_path / 'state'}"
+    message = f"no daemon is running for {tmp_path / 'state'}; `abey daemon start` starts one"
     assert abey("session", "list") == (6, "", f"abey: {message}\n")
     error = {"code": 0, "message": message, "data": {"kind": "daemon/unreachable"}}
     assert json.loads(abey("session", "list", "--json").out) == {"error": error}

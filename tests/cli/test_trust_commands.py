@@ -20,7 +20,7 @@ def item(folder: object, state: str = "ok") -> dict[str, str]:
 def agents(work: Path) -> Path:
     folder = work / ".abey" / "agents"
     folder.mkdir(parents=True)
-    for name in ("b.json", "a\x1b.json", "notes.txt"):
+    for name in ("b.json", "a\x1b.json", "notes.txt", ".hidden.json"):
         (folder / name).write_text("never read")
     return folder
 
@@ -51,10 +51,14 @@ def test_without_a_yes_nothing_is_trusted(abey, trusting, work: Path, answer: st
     assert ran.err.startswith(f"{work} has no agent files now.\n") and ran.err.endswith("nothing was changed\n")
 
 
-def test_where_nobody_can_be_asked_yes_must_be_said(abey, trusting, work: Path) -> None:
-    assert abey("trust") == (2, "", f"abey: to trust {work} is to run what its agents say; say --yes\n")
-    assert trusting.asked == []
-    assert abey("trust", "--yes", "-q") == (0, f"{work}\n", "")
+def test_where_nobody_can_be_asked_the_command_is_the_answer(abey, trusting, work: Path) -> None:
+    assert abey("trust") == (0, f"trusted: {work}\n", "")
+    assert abey("trust", ".", "--no-input", terminal=True) == (0, f"trusted: {work}\n", "")
+    assert trusting.params("agents/trust") == 2 * [{"action": "add", "dir": str(work)}]
+
+
+def test_with_yes_nobody_is_asked(abey, trusting, work: Path) -> None:
+    assert abey("trust", "--yes", "-q", terminal=True) == (0, f"{work}\n", "")
     assert json.loads(abey("trust", "--yes", "--json").out) == {"items": [item(work)]}
 
 
@@ -123,7 +127,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_exit_2(abey, trusting, work: Path, 
     folder = os.fsdecode(os.fsencode(work) + b"/\xff")
     os.mkdir(folder)
     monkeypatch.chdir(folder)
-    words = f"abey: {work}/\\udcff cannot be trusted: its name is not UTF-8; see `abey trust --help`\n"
+    words = f"abey: {work}/\\udcff cannot be trusted: its name is not UTF-8\n"
     assert abey("trust", "--yes") == (2, "", words)
     assert trusting.asked == []
 

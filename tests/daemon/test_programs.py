@@ -37,6 +37,10 @@ def _holders(root: Path) -> list[int]:
     return [int(words[1])] if len(words) > 1 and _runs(int(words[1])) else []
 
 
+def _variables(pid: int) -> set[bytes]:
+    return {line.partition(b"=")[0] for line in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}
+
+
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -67,10 +71,11 @@ async def test_eight_forwarders_at_once_start_one_daemon(env: dict[str, str], tm
 async def test_a_started_daemon_is_on_its_own(env: dict[str, str], tmp_path: Path) -> None:
     inherited, kept = os.pipe()
     os.set_inheritable(kept, True)
-    connection = connect(tmp_path / "state", env, start=True, timeout=20)
+    connection = connect(tmp_path / "state", {**env, "PWD": "/usr", "OLDPWD": "/var"}, start=True, timeout=20)
     connection.close()
     await until(lambda: bool(_holders(tmp_path)))
     [pid] = _holders(tmp_path)
+    assert not {b"PWD", b"OLDPWD"} & _variables(pid)
     os.close(kept)
     assert os.read(inherited, 1) == b""
     os.close(inherited)
@@ -134,8 +139,10 @@ async def test_a_second_daemon_finds_the_first_and_leaves_it_be(env: dict[str, s
     await peer.initialize()
     shared = await (await Program.daemon(env)).end()
     standalone = await (await Program.daemon(env, "--stdio", "--standalone")).end()
-    said = f"abey-daemon: the daemon with pid {first.process.pid} holds {tmp_path / 'state' / 'daemon.lock'}\n"
-    assert (shared, standalone) == ((0, said), (6, said))
+    listening = await (await Program.daemon(env, "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "t"))).end()
+    said = f"abey-daemon: the daemon with pid {first.process.pid} holds {tmp_path / 'state' / 'daemon.lock'}"
+    unserved = f"{said}; TCP is not served: `abey daemon stop` ends that one first\n"
+    assert (shared, standalone, listening) == ((0, f"{said}\n"), (6, f"{said}\n"), (0, unserved))
     assert "result" in await peer.reply("agents/echo", {})
     peer.hang_up()
     first.process.terminate()

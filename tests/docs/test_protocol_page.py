@@ -14,6 +14,7 @@ from abey.protocol import handshake, outcomes, session, transcript
 from abey.protocol.base import Wire
 from abey.protocol.methods import METHODS, Method
 from abey.protocol.notifications import CONFIG_CHANGED, DAEMON, EVENT, OVERFLOW, SUMMARY
+from abey.rpc.faults import INTERNAL_ERROR, RpcFault
 from abey.shared.kinds import CODES, MODEL_CODES
 from abey.shared.starting import connect
 
@@ -73,6 +74,12 @@ def test_the_outcomes_are_those_that_can_be_said() -> None:
 def test_the_page_has_every_error_with_its_code() -> None:
     rows = re.findall(r"^\| (-31\d{3}) \| `([a-z/<>-]+)` \|", TEXT, re.M)
     assert {kind.replace("/<code>", ""): int(code) for code, kind in rows} == CODES
+
+
+def test_the_page_has_every_error_of_the_plumbing_with_its_kind() -> None:
+    rows = re.findall(r"^\| (-32\d{3}) \| `([a-z-]+)` \|", TEXT, re.M)
+    faults = {fault.kind: fault.code for fault in RpcFault.__subclasses__()}
+    assert {kind: int(code) for code, kind in rows} == {**faults, "internal": INTERNAL_ERROR}
 
 
 def test_the_page_has_every_model_error() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from support.at_a_desk import PROMPT, document, ids, until_there, weather
+from support.at_a_desk import PROMPT, document, ids, reached, until_there, weather
 from support.e2e import Place, until
 from support.editors import EMACS, NEOVIM, NEOVIM_CURRENT, VIM, Editor, Kind, Sit
 
@@ -25,8 +25,12 @@ def typed(editor: Editor, *words: str) -> None:
 
 @every_editor
 def test_a_session_is_started_opened_and_looked_for_as_the_guide_says(kind: Kind, machine: Place, sit: Sit) -> None:
+    another = machine.agents / "another.json"
+    file = weather(machine)
+    another.write_text(file.read_text().replace('"weather"', '"another"'))
     editor = sit(kind)
-    editor.visit(weather(machine))
+    editor.visit(another)
+    editor.visit(file)
 
     typed(editor, "pending")
     editor.until("seen", lambda seen: "no call waits for anybody" in seen)
@@ -34,7 +38,7 @@ def test_a_session_is_started_opened_and_looked_for_as_the_guide_says(kind: Kind
     typed(editor, "start")
     [session] = until(lambda: ids(machine), "for a session")
     path = until_there(document(machine, session))
-    editor.until("seen", lambda seen: str(path) in seen)
+    editor.until("path", str(path))
     cwd = machine.root / WORKS_IN.get(kind.name, "work")
     assert [machine.session(session)[member] for member in ("agent", "cwd")] == ["weather", str(cwd)]
 
@@ -46,4 +50,16 @@ def test_a_session_is_started_opened_and_looked_for_as_the_guide_says(kind: Kind
 
     other = machine.rpc("agents/start", agent="weather", prompt=PROMPT, cwd=str(machine.work))["sessionId"]
     typed(editor, "open", other)
-    editor.until("seen", lambda seen: str(document(machine, other)) in seen)
+    editor.until("path", str(document(machine, other)))
+
+
+@every_editor
+def test_what_is_typed_without_a_session_is_about_the_document_at_hand(kind: Kind, machine: Place, sit: Sit) -> None:
+    editor = sit(kind)
+    editor.visit(weather(machine))
+    here, _ = (machine.rpc("agents/start", agent="weather", prompt=PROMPT, cwd=str(machine.work)) for _ in range(2))
+    typed(editor, "open", here["sessionId"])
+    editor.until("path", str(document(machine, here["sessionId"])))
+
+    typed(editor, "step")
+    reached(machine, here["sessionId"], "llmTurn")

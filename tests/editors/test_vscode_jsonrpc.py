@@ -131,12 +131,12 @@ def test_errors_come_with_code_and_kind(connected: Connect, machine: Place) -> N
         refused(editor, "initialize", {"capabilities": {}}),
     ] == [
         (-31001, "session/unknown"),
-        (-32602, None),
-        (-32602, None),
-        (-32601, None),
+        (-32602, "invalid-params"),
+        (-32602, "invalid-params"),
+        (-32601, "method-not-found"),
         (-31009, "agent/unknown"),
         (-31005, "token/unknown"),
-        (-32600, None),
+        (-32600, "invalid-request"),
     ]
 
 

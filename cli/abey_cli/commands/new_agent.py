@@ -69,7 +69,8 @@ def _refuse_twice(context: Context, folder: Path, slug: str) -> None:
     """Of two with one slug only one would count."""
     for item in context.request("agents/list", cwd=context.cwd)["items"]:
         if item["slug"] == slug and Path(item["path"]).parent == folder:
-            raise refused_input(f"there is an agent {slug} already: {escape_line(item['path'])}; nothing was written")
+            message = f"there is an agent {slug} already: {escape_line(item['path'])}; edit it, or take another slug"
+            raise refused_input(message)
 
 
 def _write(path: Path, text: str) -> None:
@@ -83,7 +84,7 @@ def _write(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
     except FileExistsError:
-        raise refused_input(f"{escape_line(str(path))} exists; nothing was written") from None
+        raise refused_input(f"{escape_line(str(path))} exists and is kept; take another slug") from None
     except OSError as error:
         raise refused_input(f"{escape_line(str(path))} cannot be written: {error.strerror}") from error
 

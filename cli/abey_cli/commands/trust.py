@@ -40,19 +40,22 @@ def _add(context: Context, folder: str) -> int:
         raise usage(f"{shown} is not a folder")
     if os.fsencode(folder) != folder.encode(errors="replace"):
         raise usage(f"{shown} cannot be trusted: its name is not UTF-8")
-    if not context.options.yes:
-        if not console.interactive:
-            raise usage(f"to trust {shown} is to run what its agents say; say --yes")
-        for line in _brings(folder):
-            console.err(line)
-        if not console.confirm(f"Trust {shown}?"):
-            console.err("nothing was changed")
-            return EXIT_ERROR
+    if console.interactive and not context.options.yes and not _asked(context, folder):
+        console.err("nothing was changed")
+        return EXIT_ERROR
     result = context.request("agents/trust", action="add", dir=folder)
     context.answer(result, lambda: console.out(shown if console.quiet else f"trusted: {shown}"))
     if not (console.json or console.quiet):
         _tell_of_shadowed(context, folder)
     return EXIT_OK
+
+
+def _asked(context: Context, folder: str) -> bool:
+    """Whether the person trusts the folder, having seen what is in it. Where nobody can be asked, who wrote the command
+    was: it has no other effect."""
+    for line in _brings(folder):
+        context.console.err(line)
+    return context.console.confirm(f"Trust {escape_line(folder)}?")
 
 
 def _tell_of_shadowed(context: Context, folder: str) -> None:
@@ -77,7 +80,7 @@ def _brings(folder: str) -> list[str]:
 
 def _agent_files(folder: Path) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+        return sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
     except OSError:
         return []
 

@@ -1,9 +1,9 @@
 """The methods about agents: which there are, whether a file is right, and what a policy would decide."""
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from abey.core.policy import Link, judge
 from abey.daemon.services import Services, lent_by
@@ -16,6 +16,7 @@ from abey.runtime.agents.findings import Fact
 from abey.runtime.agents.loading import load_text
 from abey.runtime.agents.workspaces import Lent
 from abey.runtime.models.keys import Keys
+from abey.shared.uris import path_of
 
 MOST_DIAGNOSTICS = 500
 
@@ -27,8 +28,7 @@ class AgentFiles:
         self._services = services
 
     async def list(self, peer: Peer, params: q.AgentListParams) -> q.AgentListResult:
-        if params.cwd is not None and (not params.cwd.startswith("/") or "\0" in params.cwd):
-            raise InvalidArguments(f"cwd is an absolute path, not {params.cwd!r}", errors=["cwd is not absolute"])
+        _refuse_relative(params.cwd)
         return await self._services.registry.aside.run(self._services.registry.list, params.cwd, lent_by(peer))
 
     async def validate(self, peer: Peer, params: q.ValidateParams) -> q.ValidateResult:
@@ -48,9 +48,10 @@ class AgentFiles:
             raise InvalidArguments(str(error), errors=["uri cannot be read"]) from None
 
     async def explain(self, peer: Peer, params: q.ExplainParams) -> q.ExplainResult:
+        _refuse_relative(params.cwd)
         if params.session_id is not None:
             machine, _damage = await self._services.sessions.look(params.session_id)
-            agent = self._services.versions.latest(machine.session)
+            agent = await self._services.versions.prepared(machine.session)
         else:
             agent, *_ = await self._services.registry.aside.run(
                 self._services.agent_named,
@@ -89,11 +90,13 @@ def _link(link: Link) -> q.ExplainLink:
 
 
 def _path(uri: str) -> Path:
-    """The file of a `file:` URI or an absolute path. Raises InvalidArguments."""
-    try:
-        path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file:") else Path(uri)
-    except ValueError as error:
-        raise InvalidArguments(f"uri {uri!r} is none: {error}", errors=["uri is malformed"]) from None
-    if not path.is_absolute():
+    """The file of a `file:` URI or an absolute path: the one whose trust is asked for. Raises InvalidArguments."""
+    path = path_of(uri) if uri.startswith("file:") else Path(uri)
+    if path is None or not path.is_absolute() or "\0" in uri:
         raise InvalidArguments(f"uri is a file: URI or an absolute path, not {uri!r}", errors=["uri is not absolute"])
-    return path
+    return Path(os.path.abspath(path))
+
+
+def _refuse_relative(cwd: str | None) -> None:
+    if cwd is not None and (not cwd.startswith("/") or "\0" in cwd):
+        raise InvalidArguments(f"cwd is an absolute path, not {cwd!r}", errors=["cwd is not absolute"])

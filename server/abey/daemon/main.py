@@ -63,7 +63,7 @@ def _hold(settings: Settings, create: Create) -> int:
     try:
         lock = lock_state(state_folder(settings.state_dir), _now())
     except StateLocked as error:
-        _say(error)
+        _say(f"{error}; TCP is not served: `abey daemon stop` ends that one first" if settings.tcp else error)
         return EXIT_UNREACHABLE if settings.mode == "standalone" else EXIT_OK
     except (LockingUnsupported, NotOurs, OSError) as error:
         _say(error)

@@ -93,8 +93,15 @@ class Declined(Unanswered):
 def invalid_params(method: str, error: ValidationError) -> InvalidParams:
     """Where and why params are wrong; what was in them is not repeated."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)[:ERRORS_SHOWN]
-    shown = [{"loc": [_cut(part) for part in e["loc"]], "msg": _cut(e["msg"]), "type": e["type"]} for e in errors]
+    shown = [
+        {"loc": [_cut(part) for part in e["loc"]], "msg": _cut(_said(e["msg"])), "type": e["type"]} for e in errors
+    ]
     return InvalidParams(f"invalid params for {method}: {_first(shown)}", errors=shown)
+
+
+def _said(message: str) -> str:
+    """Without the mark that pydantic gives to words of ours."""
+    return message.removeprefix("Value error, ")
 
 
 def _first(errors: list[dict[str, Any]]) -> str:

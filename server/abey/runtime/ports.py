@@ -102,6 +102,10 @@ class AgentSource(Protocol):
         PermissionDenied."""
         ...
 
+    async def prepare(self, path: Path, workspace: str | None = None) -> None:
+        """What `by_file` would have to read for long is read before, and holds up nobody else."""
+        ...
+
     def from_config(self, config: Mapping[str, Any]) -> Agent:
         """An agent from the config that a journal or `configs/` keeps. Raises InvalidAgent."""
         ...

@@ -51,13 +51,13 @@ def follow(found: Opened | Damaged) -> Followed | Broken:
     return Followed(found, history, Machine(recover(session)))
 
 
-def revived(followed: Followed | Broken, versions: Versions) -> Entry:
+async def revived(followed: Followed | Broken, versions: Versions) -> Entry:
     """The session with the agent version that counts now."""
     if isinstance(followed, Broken):
         return followed
     found, machine = followed.found, followed.machine
     try:
-        agent = versions.latest(machine.session)
+        agent = await versions.prepared(machine.session)
     except AbeyError as error:
         return Broken(Damage(session_id=machine.session.id, reason=error.message), machine)
     base = found.base.snapshot

@@ -130,7 +130,7 @@ class Scheduler:
                 raise DaemonDraining("the daemon ends; ask the next one")
             session = live.machine.session
             refuse_stale(session, if_revision)
-            context = self._context(live.agent, self._versions.latest(session), session)
+            context = self._context(live.agent, await self._versions.prepared(session), session)
             done = transition(live.machine, event, replace(context, full=self._ports.quota.refusal(live)), keyed)
             if done.records:
                 await self._write(live, done)

@@ -238,7 +238,7 @@ class Sessions:
             log.warning("session %s: %s", session_id, repair_note(opened.repaired))
         if opened.lost:
             log.warning("session %s lacks %d values: %s", session_id, len(opened.lost), ", ".join(opened.lost[:9]))
-        return revived(await asyncio.to_thread(follow, opened), self._versions)
+        return await revived(await asyncio.to_thread(follow, opened), self._versions)
 
 
 def _damaged(damage: Damage) -> SessionDamaged:

@@ -53,7 +53,7 @@ def connect(state_dir: Path, env: Mapping[str, str], start: bool, timeout: float
     if found := _reach(state_dir, env):
         return found
     if not start:
-        raise NoDaemon(f"no daemon is running for {state_dir}")
+        raise NoDaemon(f"no daemon is running for {state_dir}; `abey daemon start` starts one")
     return _start(state_dir, env, timeout)
 
 
@@ -153,7 +153,7 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
             daemon = _Daemon(
                 command(env),
                 cwd="/",
-                env={**env, "ABEY_STATE_DIR": os.fspath(state_dir)},
+                env=_its_own(env, state_dir),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -165,6 +165,13 @@ def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
         raise DidNotStart(f"the daemon cannot be started: {error}") from error
     except OSError as error:
         raise DidNotStart(not_started(env, error)) from error
+
+
+def _its_own(env: Mapping[str, str], state_dir: Path) -> dict[str, str]:
+    """The environment of a daemon: not with the folder that its starter happened to be in, where an editor that names
+    none would have its tools run."""
+    kept = {name: value for name, value in env.items() if name not in ("PWD", "OLDPWD")}
+    return {**kept, "ABEY_STATE_DIR": os.fspath(state_dir)}
 
 
 def _rotate(log: Path) -> None:

@@ -1,7 +1,7 @@
 """Agent files as they were last read: each read again only if it, or what it includes, may have changed."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -56,18 +56,22 @@ class Entries:
     def at(self, path: Path) -> Entry:
         """The file as it is now. Raises UnknownAgent where there is none."""
         known, now, stamp = self._known.get(path), self._now_ns(), files.stamp(path)
-        is_same = known is not None and stamp is not None and known.stamp == stamp and _unchanged(known.current)
-        if known and is_same and known.settled:
+        if known and known.settled and _is_same(known, stamp):
             return known
         current = self._load(path, known)
         entry = _entry(path, stamp, current, known, settled=_is_settled(stamp, current, now))
         self._keep(entry)
         return entry
 
-    def included(self, path: Path) -> tuple[Path, ...]:
-        """What the file included when it was last read."""
-        known = self._known.get(path)
-        return tuple(one for one, _ in known.current.includes) if known else ()
+    def is_new(self, path: Path) -> bool:
+        """Whether what is known of the file, and of what it includes, is older than they are."""
+        known, stamp = self._known.get(path), files.stamp(path)
+        return stamp is not None and not (known and _is_same(known, stamp))
+
+    def included_in(self, folders: Collection[Path]) -> set[Path]:
+        """What the files in these folders included when they were last read."""
+        including = [entry for entry in tuple(self._known.values()) if entry.current.includes]
+        return {one for entry in including if entry.path.parent in folders for one, _ in entry.current.includes}
 
     def _load(self, path: Path, known: Entry | None) -> Loaded:
         try:
@@ -101,12 +105,14 @@ def _entry(path: Path, stamp: files.Stamp | None, current: Loaded, known: Entry 
     return Entry(path, stamp, settled, current, None, None)
 
 
-def _unchanged(loaded: Loaded) -> bool:
-    """Whether what the file includes seems to be as it was."""
-    return all(files.stamp(path) == stamp for path, stamp in loaded.includes)
+def _is_same(known: Entry, stamp: files.Stamp | None) -> bool:
+    """Whether the file, and what it includes, seem to be as they were."""
+    same = stamp is not None and known.stamp == stamp
+    return same and all(files.stamp(path) == one for path, one in known.current.includes)
 
 
 def _is_settled(stamp: files.Stamp | None, loaded: Loaded, now_ns: int) -> bool:
-    """Whether neither the file nor what it includes was changed shortly before `now_ns`."""
+    """Whether neither the file nor what it includes was changed shortly before `now_ns`. A time far ahead is none of a
+    change that was just made: somebody set it, or the clock was set back."""
     stamps = (stamp, *(one for _, one in loaded.includes))
-    return all(one is None or max(one[:2]) + SETTLED_NS < now_ns for one in stamps)
+    return all(abs(now_ns - time) > SETTLED_NS for one in stamps if one is not None for time in one[:2])

@@ -22,10 +22,10 @@ class Unreadable(Exception):
         self.missing = missing
 
 
-def stamp(path: Path) -> Stamp | None:
+def stamp(path: Path | str) -> Stamp | None:
     """The stamp of the file that `path` leads to, None where there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

@@ -21,18 +21,19 @@ class _List(Wire):
 
 
 class PriceList:
-    """Read again whenever the file changed. One that cannot be used is told of in the log, and knows no price."""
+    """Read again whenever the file changed; threads may ask at the same time. One that cannot be used is told of in the
+    log, and knows no price."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp: files.Stamp | None = None
-        self._models: dict[str, Prices] = {}
+        self._known: tuple[files.Stamp | None, dict[str, Prices]] = (None, {})
 
     def of(self, model: HttpModel) -> Prices | None:
-        now = files.stamp(self._path)
-        if now != self._stamp:
-            self._stamp, self._models = now, self._read() if now else {}
-        return self._models.get(f"{model.provider}/{model.name}")
+        now, (stamp, models) = files.stamp(self._path), self._known
+        if now != stamp:
+            models = self._read() if now else {}
+            self._known = (now, models)
+        return models.get(f"{model.provider}/{model.name}")
 
     def _read(self) -> dict[str, Prices]:
         try:

@@ -2,18 +2,20 @@
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from abey.core.agent import Agent
-from abey.errors import InvalidAgent, PermissionDenied, UnknownAgent
+from abey.errors import AbeyError, InvalidAgent, PermissionDenied, UnknownAgent
 from abey.protocol.config import AgentConfig, HttpModel
 from abey.protocol.queries import AgentListing, AgentListResult
 from abey.runtime.agents import files
 from abey.runtime.agents.aside import Aside
 from abey.runtime.agents.entries import Entries, Entry
 from abey.runtime.agents.findings import quoted
+from abey.runtime.agents.folders import paths_in, spelled_in, targets_in
 from abey.runtime.agents.loading import Loaded, load_value
 from abey.runtime.agents.prices import PriceList
 from abey.runtime.agents.resolve import env_names, resolve
@@ -85,10 +87,16 @@ class Registry:
         Raises UnknownAgent, InvalidAgent, PermissionDenied."""
         if workspace is not None:
             self._check(workspace)
-        entry = self._entries.at(Path(os.path.abspath(path)))
+        entry = self._entries.at(_absolute(path))
         if entry.agent is None:
             raise _invalid(escape_line(str(entry.path)), entry.current, path=str(entry.path))
         return self._priced(entry.agent, entry.config)
+
+    async def prepare(self, path: Path, workspace: str | None = None) -> None:
+        """What `by_file` would have to read for long is read aside; whatever goes wrong, that says so, too."""
+        if self._entries.is_new(_absolute(path)):
+            with suppress(AbeyError):
+                await self.aside.run(self.by_file, path, workspace)
 
     def inline(self, config: Mapping[str, Any], cwd: str | None) -> Agent:
         """The agent of a JSON value; its relative paths are relative to `cwd`. Raises InvalidAgent."""
@@ -134,16 +142,16 @@ class Registry:
 
     def stamps(self) -> Hashable:
         """Differs whenever an agent file that is looked after, or what one includes, may have changed; reads none."""
-        paths = [path for folder in self._agent_folders() for path in _files(folder)]
-        included = {one for path in paths for one in self._entries.included(path)}
-        return tuple((path, files.stamp(path)) for path in (*paths, *sorted(included)))
+        own = self._agent_folders()
+        paths: set[Path | str] = {path for folder in own for path in spelled_in(folder)}
+        return frozenset((path, files.stamp(path)) for path in paths | self._entries.included_in(own))
 
     def folders(self) -> Mapping[Path, Hashable]:
         """The folders that these files are in, or would appear in, with the inode of each; the user's first."""
         own = self._agent_folders()
-        links = [Path(os.path.realpath(path)).parent for folder in own for path in _files(folder) if path.is_symlink()]
+        links = [target.parent for folder in own for target in targets_in(folder)]
         found = {path: files.stamp(path) for one in own for path in (one.parent, one)}
-        found |= {path: files.stamp(path) for path in sorted(links) if path not in found}
+        found |= {path: files.stamp(path) for path in links if path not in found}
         return {path: stamp[-1] for path, stamp in found.items() if stamp is not None}
 
     def _agent_folders(self) -> Sequence[Path]:
@@ -185,7 +193,7 @@ class Registry:
     def _in(self, folder: Path) -> tuple[Entry, ...]:
         """Every file there is now; one that vanishes while we look is none."""
         found = []
-        for path in _files(folder):
+        for path in paths_in(folder):
             try:
                 found.append(self._entries.at(path))
             except UnknownAgent:
@@ -201,17 +209,12 @@ class Registry:
         return UnknownAgent(message, found=[*known], untrusted=str(untrusted))
 
 
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))
+
+
 def _agents_of(workspace: Path) -> Path:
     return workspace / MARK / "agents"
-
-
-def _files(folder: Path) -> list[Path]:
-    """`*.json` as a shell has it: without hidden ones, which editors and file systems leave beside a file."""
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
-    except OSError:
-        return []
-    return [folder / name for name in names]
 
 
 def _winners(entries: Iterable[Entry]) -> dict[str, Entry]:

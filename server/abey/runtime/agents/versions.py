@@ -36,6 +36,12 @@ class Versions:
         except NOT_READ:
             return replace(self.stored(session, session.config_hash), stale=True)
 
+    async def prepared(self, session: Session) -> Agent:
+        """The same; a file that takes long to read holds up nobody else."""
+        if session.created.agent_file is not None:
+            await self._source.prepare(Path(session.created.agent_file), session.created.workspace)
+        return self.latest(session)
+
     def of_row(self, path: str | None, config_hash: str, workspace: str | None = None) -> Agent:
         """What `latest` gives for a session of this agent file, configHash and workspace, without its record. Raises
         AbeyError also where only the session's own record would tell."""

@@ -15,7 +15,7 @@ from abey.runtime.agents.aside import Aside
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.8
 QUIET_SECONDS = 0.05
 """A burst of saves is one change: it is over when nothing has changed for so long."""
 MOST_QUIETS = 8
@@ -24,7 +24,8 @@ SETTLE_SECONDS = 3.0
 """So long after a change the files themselves count at every look: their stamps may hide another one of them."""
 MOST_WATCHED = 64
 """Folders beyond the first ones are looked at only."""
-STEP_MILLIS = 20
+STEP_MILLIS = 100
+"""The thread that waits for the kernel wakes up so often, also where nothing happens."""
 
 Watch = Callable[[tuple[Path, ...]], AsyncIterator[Any]]
 Folders = Mapping[Path, Hashable]

@@ -71,7 +71,7 @@ class Adopting:
         await asyncio.to_thread(self._save, {created.config_hash: created.config, **configs})
         machine = Machine(recover(history.session))
         try:
-            agent = self._versions.latest(machine.session)
+            agent = await self._versions.prepared(machine.session)
         except InvalidAgent as error:
             raise InvalidAgent(f"{error.message}; import it with an agent of your own", **error.details) from None
         journal = await asyncio.to_thread(self._ports.store.create, created.session_id, records, wholes)
