@@ -21,6 +21,12 @@ CHOICES = {
     **dict.fromkeys(("l", "later"), "later"),
 }
 """No answer is the default, and nothing else is an approval."""
+CHOICES_EXPLAINED = """\
+  approve  runs the call as it is shown
+  edit     opens its arguments in your editor, and then runs it with those
+  deny     runs nothing; the model is told so
+  later    leaves it as it is, to be answered with `abey session approve` or `deny`
+A word or its first letter is an answer."""
 
 
 def decide(context: Context, session: Any, asked: set[str]) -> bool:
@@ -97,7 +103,9 @@ def _decide_one(context: Context, call: Any) -> bool:
         choice = "later" if answer is None else CHOICES.get(answer.lower())
         if choice == "later":
             return False
-        if choice is not None:
+        if choice is None:
+            context.console.err(CHOICES_EXPLAINED)
+        else:
             try:
                 return _complete(context, call, choice)
             except Failure as failure:

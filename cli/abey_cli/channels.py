@@ -2,7 +2,8 @@
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -46,12 +47,23 @@ class SocketChannel:
         self._connection.close()
 
 
-def open_socket(env: Mapping[str, str], start: bool) -> Channel:
-    """The shared daemon of the state directory that `env` names. Raises Failure `daemon/unreachable`."""
+def open_socket(env: Mapping[str, str], start: bool, turn: int | None = None) -> Channel:
+    """The shared daemon of the state directory that `env` names; `turn` as in starting.connect. Raises Failure
+    `daemon/unreachable`."""
     try:
         state = state_dir(env)
-        return SocketChannel(starting.connect(state, env, start, START_SECONDS), log_path(state))
+        return SocketChannel(starting.connect(state, env, start, START_SECONDS, turn), log_path(state))
     except starting.Unreachable as error:
+        raise unreachable(str(error)) from error
+
+
+@contextmanager
+def kept_turn(env: Mapping[str, str]) -> Iterator[int]:
+    """Meanwhile only who shows this turn starts a shared daemon. Raises Failure `daemon/unreachable`."""
+    try:
+        with starting.keep_turn(state_dir(env), START_SECONDS) as turn:
+            yield turn
+    except starting.DidNotStart as error:
         raise unreachable(str(error)) from error
 
 

@@ -30,6 +30,8 @@ class Context:
         self._connect = connect
         self._client: Client | None = None
         self.deadline: float | None = None
+        self.turn: int | None = None
+        """Our turn to start a shared daemon, where we keep it."""
         self.builds_told = False
         """Nothing more is to be said of the build of the daemon."""
 

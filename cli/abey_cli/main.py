@@ -114,7 +114,7 @@ def _open(context: Context, which: Which) -> Channel:
 
         return open_private(context.env)
     start = which == "shared" or (which == "any" and context.transport == "auto")
-    return open_socket(context.env, start)
+    return open_socket(context.env, start, context.turn)
 
 
 def _is_private(context: Context, which: Which) -> bool:

@@ -176,6 +176,7 @@ class DaemonInfo(TypedDict):
     startedAt: str
     stateDir: str
     socket: NotRequired[str]
+    tcp: NotRequired[str]
 
 
 class DaemonNotice(TypedDict):
@@ -499,7 +500,7 @@ class Pending(TypedDict):
     cwd: str
     diff: NotRequired[str]
     question: NotRequired[Question]
-    reason: NotRequired[str]
+    reason: str
     rule: NotRequired[Any]
     suggestions: list[Rule]
     startedAt: NotRequired[str]
@@ -688,6 +689,7 @@ class Session(TypedDict):
     forkedFrom: NotRequired[str]
     configHash: str
     configState: Literal["ok", "stale"]
+    configProblem: NotRequired[str]
     archived: NotRequired[bool]
     damaged: NotRequired[Damage]
 

@@ -10,6 +10,7 @@ from abey.shared.kinds import EXIT_ERROR, EXIT_NO_ANSWER, EXIT_OK, EXIT_YIELDED
 from abey_cli.context import Context
 from abey_cli.failures import Failure
 from abey_cli.render import last_batch, state_lines
+from abey_cli.way_on import way_on
 
 if TYPE_CHECKING:
     from abey_cli.protocol_types import ItemCall, Session
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def show_state(context: Context, session: Session) -> None:
     """The state block, and after an ended turn its final text."""
     if session["configState"] == "stale":
-        context.console.note("the agent's file is broken, gone or no longer trusted; its last good version is in use")
+        problem = session.get("configProblem", "the agent's file is broken, gone or no longer trusted")
+        context.console.note(f"the agent's last good version is in use: {problem}")
     for line in state_lines(session, _batch(context, session), context.console.token):
         context.console.out(line)
     if session["state"] == "completed" and session.get("output") is not None:
@@ -35,6 +37,13 @@ def show_end(context: Context, session: Session) -> None:
             context.console.err(line)
         return
     show_state(context, session)
+    show_way_on(context, session)
+
+
+def show_way_on(context: Context, session: Session) -> None:
+    """The next command, on stderr, of a session that goes on only with one."""
+    if (words := way_on(session)) is not None and not context.console.json:
+        context.console.note(words)
 
 
 def turn_end(session: Session) -> str | None:

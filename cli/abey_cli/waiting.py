@@ -4,10 +4,14 @@ import time
 from typing import Any
 
 from abey_cli.context import Context
+from abey_cli.failures import Failure, timed_out
+from abey_cli.way_on import way_on
 
 POLL_MS = 30_000
 PAUSE_SECONDS = 0.2
 """Before the next look where the daemon no longer has the events after the last one."""
+LOOK_SECONDS = 2.0
+"""For the last look at a session that was waited for in vain."""
 BEYOND = (1 << 53) - 1
 
 
@@ -17,6 +21,29 @@ def wait_for(context: Context, session_id: str, until: str) -> Any:
     A session that nobody drives has neither ended nor yielded: this waits until somebody does. Raises Failure
     `timeout` after --timeout.
     """
+    try:
+        return _waited(context, session_id, until)
+    except Failure as failure:
+        if failure.kind != "timeout":
+            raise
+        raise timed_out(_why_not_yet(context, session_id)) from failure
+
+
+def _why_not_yet(context: Context, session_id: str) -> str:
+    """What keeps the session from its end: whoever drives it, or that nobody does."""
+    context.client.deadline = time.monotonic() + LOOK_SECONDS
+    try:
+        session = context.request("agents/get", sessionId=session_id)["session"]
+    except Failure:
+        return "--timeout is over; what goes on in the session goes on"
+    words = way_on(session)
+    if words is None:
+        return "--timeout is over; the session goes on"
+    why = "calls wait for an answer" if session["pending"] else "nobody drives the session"
+    return f"--timeout is over; {why}; {words}"
+
+
+def _waited(context: Context, session_id: str, until: str) -> Any:
     after = _latest(context, session_id)
     while True:
         session = context.request("agents/get", sessionId=session_id)["session"]

@@ -45,4 +45,10 @@ def _next(failure: Failure) -> str:
     """What to do about an error of this kind; where the error names what there is, that is enough."""
     if failure.kind == "agent/unknown" and "found" in failure.data:
         return "; `abey agents new SLUG` writes one"
+    if failure.kind == "revision/conflict" and "revision" in failure.data:
+        repeat = f"repeat it with --if-revision {failure.data['revision']}"
+        return f"; look at it again (`abey session show`), and where it is still meant, {repeat}"
+    if failure.kind == "model/auth" and "sessionId" in failure.data:
+        cure = f"set {name}" if (name := failure.data.get("missingEnv")) else "mend the key"
+        return f"; {cure}, then `abey session resume {failure.data['sessionId']}` goes on"
     return "" if "trashed" in failure.data else NEXT.get(failure.kind or "", "")

@@ -139,7 +139,9 @@ def test_a_file_whose_mode_forbids_it_is_stale_and_good_again_with_its_mode(path
     for mode in (0o600, 0, 0o600):
         path.chmod(mode)
         entry = reads.entries.at(path)
-        states.append((entry.agent is not None and entry.agent.stale, [one.code for one in entry.current.findings]))
+        states.append(
+            (entry.agent is not None and entry.agent.stale is not None, [one.code for one in entry.current.findings])
+        )
     expected = (True, ["unreadable"]) if os.geteuid() else (False, [])
     assert states == [(False, []), expected, (False, [])]
 

@@ -161,7 +161,7 @@ async def test_what_is_prepared_was_read_aside(folder: Path) -> None:
     path.write_text("{")
     await registry.prepare(path)
     await registry.prepare(folder / "none.json")
-    assert (registry.by_file(path).stale, on_the_loop) == (True, [False] * 3)
+    assert (registry.by_file(path).stale is not None, on_the_loop) == (True, [False] * 3)
 
 
 def test_an_unchanged_file_is_the_same_agent(folder: Path, registry: Registry) -> None:
@@ -185,7 +185,8 @@ def test_a_broken_file_keeps_its_last_good_version_until_it_is_mended(folder: Pa
     good = registry.by_slug("good")
     path.write_text("{ broken")
     assert [item.description for item in registry.list().items] == ["does"]
-    assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=True), [("good", "stale")])
+    problem = f"{path}:1:3: expected a key in double quotes; `abey agents check FILE` says all that is wrong with it"
+    assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=problem), [("good", "stale")])
     path.write_text(agent("good", systemPrompt="mended"))
     assert (registry.by_slug("good").system_prompt, states(registry)) == ("mended", [("good", "ok")])
 
@@ -195,7 +196,9 @@ def test_a_slug_that_breaks_the_file_is_not_yet_its_name(folder: Path, registry:
     path.write_text(agent("good"))
     good = registry.by_slug("good")
     path.write_text(agent("No Slug"))
-    assert (registry.by_slug("good"), states(registry)) == (replace(good, stale=True), [("good", "stale")])
+    stale = registry.by_slug("good")
+    assert (stale, states(registry)) == (replace(good, stale=stale.stale), [("good", "stale")])
+    assert stale.stale is not None
 
 
 def test_a_broken_file_hides_no_other(folder: Path, registry: Registry) -> None:
@@ -236,6 +239,9 @@ def test_a_bad_inline_config_names_the_place_in_it(registry: Registry) -> None:
     with pytest.raises(InvalidAgent) as caught:
         registry.inline({"slug": "a", "model": {"provider": "scripted", "script": [], "lop": True}}, None)
     assert caught.value.message == "the inline config at /model/lop: unknown field `lop`; did you mean `loop`"
+    with pytest.raises(InvalidAgent) as caught:
+        registry.inline({"slug": "a"}, None)
+    assert caught.value.message == "the inline config: `model` is missing"
 
 
 def replace_diagnostics(item: AgentListing) -> AgentListing:

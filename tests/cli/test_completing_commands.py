@@ -4,7 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
-from support.canned_daemon import HASH, TOKEN, CannedDaemon, Refusal, completion, pending, tool_item, transcript
+from support.canned_daemon import (
+    HASH,
+    SESSION_ID,
+    TOKEN,
+    CannedDaemon,
+    Refusal,
+    completion,
+    pending,
+    tool_item,
+    transcript,
+)
+
+WAY_ON = f"`abey session resume {SESSION_ID}` goes on"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +32,10 @@ from support.canned_daemon import HASH, TOKEN, CannedDaemon, Refusal, completion
 def test_a_result_is_what_the_option_says(abey, daemon: CannedDaemon, options, outcome) -> None:
     daemon.on["agents/complete"] = completion(outcome["kind"])
     ran = abey("session", "complete", TOKEN, *options, "--resume")
-    assert ran == (0, "State: UserTurn (ready for LLM)\n", f"{outcome['kind']} by ann\n")
+    assert ran == (0, "State: UserTurn (ready for LLM)\n", f"{outcome['kind']} by ann\n{WAY_ON}\n")
+    assert abey("session", "complete", TOKEN, *options, "-q").err == ""
+    assert abey("session", "complete", TOKEN, *options, "--json").err == f"{outcome['kind']} by ann\n"
+    daemon.asked = daemon.asked[:1]
     assert daemon.asked == [("agents/complete", {"token": TOKEN, "outcome": outcome, "resume": True})]
 
 
@@ -97,7 +112,8 @@ def test_approve_shows_the_whole_call_and_binds_to_it(abey, daemon: CannedDaemon
     shown = ran.err
     assert shown == (
         f"tool: bash_command\ntoken: {TOKEN}\nsession: {pending()['sessionId']}\ncwd: /w\n"
-        f'arguments:\n  {{\n    "command": "date"\n  }}\nreason: approval required\nhash: {HASH}\napprove by ann\n'
+        f'arguments:\n  {{\n    "command": "date"\n  }}\nreason: approval required\nhash: {HASH}\n'
+        f"approve by ann\n{WAY_ON}\n"
     )
     sent = {"token": TOKEN, "outcome": {"kind": "approve"}, "argumentsHash": HASH}
     assert daemon.params("agents/complete") == [sent]
@@ -110,7 +126,7 @@ def test_approve_says_what_ran_instead_and_what_came_of_it(abey, daemon: CannedD
     daemon.on["agents/transcript"] = transcript(item)
     (work / "edited.json").write_text('{"command": "cal"}')
     ran = abey("session", "approve", TOKEN, "--arguments", "edited.json")
-    assert (ran.code, ran.err.splitlines()[-7:]) == (
+    assert (ran.code, ran.err.splitlines()[-8:]) == (
         0,
         [
             "with these arguments instead:",
@@ -120,6 +136,7 @@ def test_approve_says_what_ran_instead_and_what_came_of_it(abey, daemon: CannedD
             "approve by ann",
             "bash_command failed: boom",
             "[exit code 1]",
+            WAY_ON,
         ],
     )
 

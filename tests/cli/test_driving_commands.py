@@ -27,6 +27,9 @@ YIELDED = (
     f"  token: {TOKEN} (bash_command) approval required\n"
 )
 
+APPROVE = f"`abey session approve {TOKEN}` (or `deny`)"
+RESUME = f"`abey session resume {SESSION_ID}` goes on"
+
 
 def result(outcome: str, found: object) -> dict[str, object]:
     return {"outcome": outcome, "steps": 1, "session": found}
@@ -52,6 +55,31 @@ def test_run_prints_the_final_text_alone(abey, ready: CannedDaemon) -> None:
 def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDaemon) -> None:
     ready.on["agents/run"] = result("waiting", waiting())
     assert abey("run", "--agent", "a", "-p", "x", "-q") == (3, YIELDED, "")
+    told = f"session-id: {SESSION_ID}\nnext: {APPROVE}; then {RESUME}\n"
+    assert abey("run", "--agent", "a", "-p", "x") == (3, YIELDED, told)
+    assert abey("run", "--agent", "a", "-p", "x", "--json").err == f"session-id: {SESSION_ID}\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (waiting(pending(kind="question")), f"next: `abey session complete {TOKEN} --text ANSWER`; then {RESUME}\n"),
+        (waiting(pending(kind="external")), f"next: `abey session complete {TOKEN} FILE`; then {RESUME}\n"),
+        (
+            waiting(pending(kind="uncertain")),
+            f"next: `abey session rerun {TOKEN}`, or `abey session complete {TOKEN} FILE`; then {RESUME}\n",
+        ),
+        (waiting(pending(), pending(token="7" * 32)), f"next: {APPROVE}, and so for each token; then {RESUME}\n"),
+        (waiting(pending(kind="running"), pending()), f"next: {APPROVE}; then {RESUME}\n"),
+        (session(paused={"at": AT}), f"{RESUME}\n"),
+        (session(), f"{RESUME}\n"),
+        (session(activity="tools"), ""),
+    ],
+)
+def test_the_next_command_is_named_after_a_yield(abey, ready: CannedDaemon, found, words) -> None:
+    ready.on["agents/resume"] = result("waiting", found)
+    ran = abey("session", "resume", SESSION_ID)
+    assert (ran.code, ran.err) == (3, words)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +186,20 @@ def test_at_a_terminal_approvals_are_asked_and_nothing_is_the_default(
     assert f"hash: {HASH}\n" in ran.err
 
 
+def test_what_is_no_answer_has_the_choices_explained(abey, ready: CannedDaemon) -> None:
+    Approvals(ready)
+    ran = abey("session", "resume", SESSION_ID, typed="\na\n", terminal=True)
+    question = "[a]pprove, [e]dit, [d]eny, [l]ater? "
+    explained = (
+        "  approve  runs the call as it is shown\n"
+        "  edit     opens its arguments in your editor, and then runs it with those\n"
+        "  deny     runs nothing; the model is told so\n"
+        "  later    leaves it as it is, to be answered with `abey session approve` or `deny`\n"
+        "A word or its first letter is an answer.\n"
+    )
+    assert (ran.code, f"{question}{explained}{question}" in ran.err) == (0, True)
+
+
 def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: CannedDaemon) -> None:
     answers = iter([waiting(pending(), pending(token="7" * 32)), waiting()])
     ready.on["agents/resume"] = ready.on["agents/run"] = lambda _params: result("waiting", next(answers))
@@ -220,6 +262,24 @@ def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: CannedDaemon
     assert {method for method, _ in ready.asked} <= {"agents/get", "agents/events", "agents/transcript"}
     after = [params["after"] for params in ready.params("agents/events")[1:]]
     assert after == [4 + n for n in range(len(states) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("found", "options", "words"),
+    [
+        (session(), (), f"nobody drives the session; {RESUME}"),
+        (waiting(), ("--until", "turn"), f"calls wait for an answer; next: {APPROVE}; then {RESUME}"),
+        (session(activity="model"), (), "the session goes on"),
+    ],
+)
+def test_a_wait_in_vain_says_who_is_waited_for(abey, ready: CannedDaemon, found, options, words) -> None:
+    over = threading.Event()
+    Followed(ready, found)
+    at_once = ready.on["agents/events"]
+    ready.on["agents/events"] = lambda params: over.wait(10) if "waitMs" in params else at_once(params)
+    ran = abey("session", "wait", SESSION_ID, "--timeout", "0.5", *options)
+    over.set()
+    assert ran == (8, "", f"abey: --timeout is over; {words}\n")
 
 
 def test_a_timeout_ends_the_wait_and_takes_the_question_back(abey, daemon: CannedDaemon) -> None:

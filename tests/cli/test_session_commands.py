@@ -61,10 +61,10 @@ def test_start_says_what_its_agent_file_is_warned_of(abey, daemon: CannedDaemon,
 
 
 def test_a_session_of_a_broken_agent_file_says_so(abey, daemon: CannedDaemon) -> None:
-    daemon.on["agents/start"] = session(configState="stale")
+    problem = "/w/a.json:3:5: no such field; `abey agents check FILE` says all that is wrong with it"
+    daemon.on["agents/start"] = session(configState="stale", configProblem=problem)
     ran = abey("session", "start", "--agent", "a", "-p", "x")
-    words = "the agent's file is broken, gone or no longer trusted; its last good version is in use\n"
-    assert (ran.code, ran.err) == (0, words)
+    assert (ran.code, ran.err) == (0, f"the agent's last good version is in use: {problem}\n")
 
 
 def test_start_quietly_prints_the_id_alone(abey, daemon: CannedDaemon) -> None:
@@ -87,12 +87,18 @@ def test_start_with_a_step_prints_the_calls_of_the_answer(abey, daemon: CannedDa
     assert daemon.params("agents/start")[0]["run"] == "step"
 
 
-def test_a_step_whose_model_call_failed_names_the_session(abey, daemon: CannedDaemon) -> None:
+@pytest.mark.parametrize(
+    ("missing", "cure"), [({"missingEnv": "OPENAI_API_KEY"}, "set OPENAI_API_KEY"), ({}, "mend the key")]
+)
+def test_a_step_whose_key_is_missing_names_the_session_and_what_to_do(
+    abey, daemon: CannedDaemon, missing, cure
+) -> None:
     def fails(_params: object) -> object:
-        raise Refusal(-31017, "no key for openai", kind="model/auth", sessionId=SESSION_ID, session=session())
+        raise Refusal(-31017, "no key", kind="model/auth", sessionId=SESSION_ID, session=session(), **missing)
 
     daemon.on["agents/start"] = daemon.on["agents/step"] = fails
-    said = (1, f"session-id: {SESSION_ID}\n", "abey: no key for openai (model/auth)\n")
+    words = f"abey: no key (model/auth); {cure}, then `abey session resume {SESSION_ID}` goes on\n"
+    said = (1, f"session-id: {SESSION_ID}\n", words)
     assert abey("session", "start", "--agent", "a", "-p", "x", "--step") == said
     assert abey("session", "step", SESSION_ID) == said
 
@@ -145,7 +151,7 @@ def test_with_json_the_result_is_printed_as_it_is(abey, daemon: CannedDaemon) ->
         ("token/unknown", -31005, 4),
         ("agent/unknown", -31009, 4),
         ("session/busy", -31002, 5),
-        ("revision/conflict", -31003, 5),
+        ("overloaded", -31011, 1),
         ("arguments/mismatch", -31006, 5),
         ("session/stopped", -31018, 5),
         ("daemon/gone", -31021, 6),
@@ -163,6 +169,19 @@ def test_every_kind_of_error_has_its_exit_code(abey, daemon: CannedDaemon, kind,
     error = {"code": number, "message": "no \x1b", "data": {"kind": kind, "retryable": False}}
     ran = abey("session", "show", SESSION_ID, "--json")
     assert (ran.code, json.loads(ran.out), ran.err) == (code, {"error": error}, "")
+
+
+def test_a_conflict_of_revisions_says_what_to_do(abey, daemon: CannedDaemon) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(-31003, f"session {SESSION_ID} is at revision 9, not 7", kind="revision/conflict", revision=9)
+
+    daemon.on["agents/step"] = refuse
+    assert abey("session", "step", SESSION_ID, "--if-revision", "7") == (
+        5,
+        "",
+        f"abey: session {SESSION_ID} is at revision 9, not 7 (revision/conflict); look at it again (`abey session "
+        "show`), and where it is still meant, repeat it with --if-revision 9\n",
+    )
 
 
 def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: CannedDaemon) -> None:

@@ -29,16 +29,16 @@ def test_a_session_is_renamed_and_put_away(abey, daemon: CannedDaemon, words, ch
     assert json.loads(abey("session", *words, "--json").out) == session()
 
 
-def test_delete_wants_a_yes_and_says_how_to_restore(abey, daemon: CannedDaemon) -> None:
+def test_delete_asks_where_somebody_can_be_asked_and_says_how_to_restore(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/delete"] = {}
-    refused = "abey: deleting moves a session to the trash; say --yes\n"
-    assert abey("session", "delete", SESSION_ID) == (2, "", refused)
     unsure = abey("session", "delete", SESSION_ID, typed="no\n", terminal=True)
     assert (unsure.code, unsure.out, daemon.asked) == (1, "", [])
     said = f"session {SESSION_ID} is in the trash; `abey session restore {SESSION_ID}` brings it back\n"
-    assert abey("session", "delete", SESSION_ID, "--yes") == (0, "", said)
+    assert abey("session", "delete", SESSION_ID) == (0, "", said)
+    assert abey("session", "delete", SESSION_ID, "--yes", terminal=True) == (0, "", said)
     assert abey("session", "delete", SESSION_ID, "--force", typed="yes\n", terminal=True).code == 0
     assert daemon.asked == [
+        ("agents/delete", {"sessionId": SESSION_ID}),
         ("agents/delete", {"sessionId": SESSION_ID}),
         ("agents/delete", {"sessionId": SESSION_ID, "force": True}),
     ]

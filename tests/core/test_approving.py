@@ -148,9 +148,9 @@ def test_arguments_that_the_new_schema_forbids_do_not_run_either() -> None:
     world = shown('{"x":"1"}')
     world.agent = agent(with_tool("ask", destructive=True), LOOSE)
     world.send(completion(world, "c1", o.Approve()))
-    world.schema_fault = "at /: 'q' is missing"
+    world.schema_fault = "the arguments: 'q' is missing"
     error = refused(world, completion(world, "c1", o.Approve()))
-    assert (error["kind"], error["errors"]) == ("arguments/invalid", ["at /: 'q' is missing"])
+    assert (error["kind"], error["errors"]) == ("arguments/invalid", ["the arguments: 'q' is missing"])
     assert (states(world), world.starts) == ({"c1": "deferred"}, [])
 
 

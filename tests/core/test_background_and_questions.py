@@ -1,5 +1,9 @@
 """Answers to what runs in the background, and to what it asks (machine.md, Completing)."""
 
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
 from support.stories import Came, came, complete, completion, dispatched, find, refused
 from support.world import World
 
@@ -43,6 +47,23 @@ def test_a_question_for_approval_wants_true_or_false() -> None:
         "retryable": False,
         "errors": ["value is not a boolean"],
     }
+
+
+@given(st.none() | st.booleans() | st.text() | st.lists(st.integers()) | st.dictionaries(st.text(), st.integers()))
+def test_an_answer_that_does_not_fit_the_question_changes_nothing(value: Any) -> None:
+    world = dispatched("bg")
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    question = Question.model_validate({"kind": "response", "prompt": "who?", "schema": schema})
+    world.send(e.ToolAsked(world.effects[0].invocation_id, question))
+    before = world.machine
+    if not isinstance(value, dict) or "name" not in value:
+        assert refused(world, completion(world, "c1", o.Answer(value=value))) == {
+            "kind": "arguments/invalid",
+            "retryable": False,
+            "errors": ["the answer: name is missing"],
+        }
+        assert world.machine is before
+    assert came(complete(world, "c1", o.Answer(value={"name": "ada"}))).did == ["answer {'name': 'ada'}"]
 
 
 def test_a_question_for_a_response_takes_any_value_and_may_be_asked_again() -> None:

@@ -40,6 +40,7 @@ def soon(world: World) -> dict[str, Any]:
         "argumentsHash": proposed_hash(world.session, call),
         "argumentsSchema": {"type": "object", "properties": {"x": {"type": "string"}}},
         "editable": True,
+        "reason": "approval required",
         "cwd": "/w",
         "rule": {"tool": "soon", "disposition": {"tag": "defer", "expireSeconds": 60}},
         "suggestions": [],
@@ -142,7 +143,7 @@ def test_each_kind_of_pending_call_says_what_it_waits_for() -> None:
         ("c1", "approval", "approval required", True),
         ("c2", "external", "only others can run it", False),
         ("c3", "external", "isolated runner required", False),
-        ("c4", "running", None, False),
+        ("c4", "running", "runs in the background", False),
     ]
     assert pending(world)[3]["startedAt"] == at(world)
 

@@ -14,7 +14,9 @@ from support.fake_daemon import Program, environment
 from support.raw_peer import INITIALIZE, RawPeer, until
 
 from abey.rpc.framing import frame
-from abey.shared.places import log_path, read_address, socket_path
+from abey.runtime.store.locks import lock_state
+from abey.shared.owner import state_folder
+from abey.shared.places import log_path, read_address, read_tcp_address, socket_path
 from abey.shared.starting import DidNotStart, NoDaemon, connect
 
 
@@ -142,11 +144,28 @@ async def test_a_second_daemon_finds_the_first_and_leaves_it_be(env: dict[str, s
     listening = await (await Program.daemon(env, "--listen", "127.0.0.1:0", "--token-file", str(tmp_path / "t"))).end()
     said = f"abey-daemon: the daemon with pid {first.process.pid} holds {tmp_path / 'state' / 'daemon.lock'}"
     unserved = f"{said}; TCP is not served: `abey daemon stop` ends that one first\n"
-    assert (shared, standalone, listening) == ((0, f"{said}\n"), (6, f"{said}\n"), (0, unserved))
+    assert (shared, standalone, listening) == ((0, f"{said}\n"), (6, f"{said}\n"), (6, unserved))
     assert "result" in await peer.reply("agents/echo", {})
     peer.hang_up()
     first.process.terminate()
     await first.end()
+
+
+@pytest.mark.parametrize("listen", [[], ["--listen", "127.0.0.1:0", "--token-file", "{root}/token"]])
+async def test_a_starter_waits_for_a_daemon_on_its_way_out_whatever_its_own_is_to_serve(
+    env: dict[str, str], tmp_path: Path, listen: list[str]
+) -> None:
+    lock = lock_state(state_folder(tmp_path / "state"), "2026-01-01T00:00:00.000Z")
+    own = " ".join([env["ABEY_DAEMON"], *(word.format(root=tmp_path) for word in listen)])
+    coming = asyncio.create_task(
+        asyncio.to_thread(connect, tmp_path / "state", {**env, "ABEY_DAEMON": own}, start=True, timeout=60)
+    )
+    log = log_path(tmp_path / "state")
+    await until(lambda: log.exists() and log.read_text().count("holds") >= 2)
+    lock.release()
+    (await coming).close()
+    await until(lambda: bool(_holders(tmp_path)))
+    assert (read_tcp_address(tmp_path / "state") is not None) == bool(listen)
 
 
 async def test_a_daemon_without_clients_ends_by_itself_and_one_with_a_client_does_not(env: dict[str, str]) -> None:

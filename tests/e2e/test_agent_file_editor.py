@@ -145,6 +145,18 @@ def test_the_lens_starts_a_session_and_counts_what_waits(place: Place) -> None:
         assert lens(editor, path) == "Start session · 1 pending"
 
 
+def test_of_a_home_folder_nobody_is_told_to_trust_it(place: Place) -> None:
+    path = written(place.home / ".abey" / "agents" / "release.json", TEXT)
+    with plain_editor(place) as editor:
+        editor.visit(path)
+        params = editor.hear("textDocument/publishDiagnostics")
+        assert [one["message"] for one in params["diagnostics"]] == [
+            f"{place.home} cannot be trusted, and its agent files are not read: move this one to"
+            f" {place.agents}, or into the .abey of a folder below"
+        ]
+        assert titles(editor, path, {"line": 0, "character": 0}) == {}
+
+
 def test_a_workspace_is_read_once_it_is_trusted(place: Place) -> None:
     path = written(place.work / ".abey" / "agents" / "release.json", TEXT.replace('"tools"', '"toolz"'))
     with plain_editor(place) as editor:

@@ -80,13 +80,16 @@ def test_run_prints_the_answer_alone_and_resume_goes_on_after_a_yield(machine: P
     [call] = machine.json("session", "pending")["items"]
     counts = "State: PartialUserTurn\n  completed: 1\n  deferred:  1\n  ready:     0\n"
     assert run.out == f"{counts}  token: {call['token']} (sh) approval required\n"
-    assert (run.code, run.err) == (3, f"session-id: {call['sessionId']}\n")
+    goes_on = f"`abey session resume {call['sessionId']}` goes on"
+    way_on = f"next: `abey session approve {call['token']}` (or `deny`); then {goes_on}"
+    assert (run.code, run.err) == (3, f"session-id: {call['sessionId']}\n{way_on}\n")
     approved = machine.run("session", "approve", call["token"], "--hash", call["argumentsHash"])
     assert (approved.code, approved.out) == (0, "State: UserTurn (ready for LLM)\n")
     shown = ["tool: sh", f"token: {call['token']}", f"session: {call['sessionId']}", f"cwd: {machine.work}"]
     shown += ["arguments:", "  {", '    "command": "echo hi"', "  }", "reason: approval required"]
     shown += [f"hash: {call['argumentsHash']}"]
     assert approved.err.splitlines()[: len(shown)] == shown
+    assert approved.err.splitlines()[-1] == goes_on
     assert machine.abey("session", "resume", call["sessionId"]) == "It is sunny in both.\n"
 
 

@@ -64,9 +64,16 @@ def test_a_session_goes_on_without_its_file_also_after_a_restart(place: Place) -
     place.kill_daemon()
     again = place.rpc("agents/send", sessionId=session["sessionId"], prompt="again", run="step")["session"]
     assert (again["state"], again["configState"], prompt_of(place, session)) == ("completed", "stale", "1")
+    gone = f"no agent file {path}; a file that is put there is used again"
+    listed = [one["configProblem"] for one in place.rpc("agents/sessions")["items"]]
+    assert (again["configProblem"], listed) == (gone, [gone])
+    path.write_text("{ broken")
+    broken = place.session(session["sessionId"])["configProblem"]
+    assert broken.startswith(f"{path}:1:3: ")
+    assert broken.endswith("; `abey agents check FILE` says all that is wrong with it")
     save(place, path, 2)
     again = place.rpc("agents/send", sessionId=session["sessionId"], prompt="more", run="step")["session"]
-    assert (again["configState"], prompt_of(place, session)) == ("ok", "2")
+    assert (again["configState"], prompt_of(place, session), "configProblem" in again) == ("ok", "2", False)
 
 
 def test_a_new_agent_runs_as_it_was_written_also_in_a_workspace(place: Place) -> None:

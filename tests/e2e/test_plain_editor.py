@@ -84,6 +84,38 @@ def test_start_step_approve_edited_arguments_and_resume_in_another_client(place:
     assert (call.exists(), sorted(os.listdir(documents(place)))) == (False, [path.name])
 
 
+def test_a_command_that_can_do_nothing_says_why_and_what_to_do(place: Place) -> None:
+    file = agent(place)
+    way_on = "nothing was done: call 1 (sh) waits (approval): run the code action Open arguments of call 1"
+    new = "nothing was done: the session waits for a message; write it below the composer line, and run the code action"
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, file)
+        path = document(place, session_id)
+        written(path, "- state: completed, no input yet: it waits for the first message\n")
+        for command in ("abey.step", "abey.run"):
+            assert editor.command(command, session_id)["outcome"] == "completed"
+            assert editor.told(new) == f"{new} Send"
+        assert editor.command("abey.cancel", session_id)["applied"] is False
+        assert editor.told("nothing was cancelled") == "nothing was cancelled: no turn is open"
+        editor.command("abey.send", {"sessionId": session_id, "prompt": "go", "run": "turn"})
+        for command in ("abey.step", "abey.run"):
+            assert editor.command(command, session_id)["outcome"] == "waiting"
+            assert editor.told("nothing was done") == way_on
+
+
+def test_a_session_that_was_started_without_words_is_called_as_its_first_message_says(place: Place) -> None:
+    file = agent(place, says("done"), says("again"))
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, file)
+        path = document(place, session_id)
+        written(path, "# Session `a`\n")
+        for prompt in ("Mend the\nroof", "and the door"):
+            editor.command("abey.send", {"sessionId": session_id, "prompt": prompt, "run": "turn"})
+            written(path, "# Session `Mend the`\n")
+    place.kill_daemon()
+    assert [one["title"] for one in place.rpc("agents/sessions")["items"]] == ["Mend the"]
+
+
 def test_what_is_typed_below_the_composer_line_is_sent_and_taken_away(place: Place) -> None:
     file = agent(place, says("first"), says("second"))
     with plain_editor(place, place.work, **EDITS) as editor:

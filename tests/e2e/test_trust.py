@@ -104,6 +104,8 @@ def test_trust_survives_the_daemon_and_ends_at_once(place: Place, theirs: Path, 
     opened.taken()
     again = place.rpc("agents/send", sessionId=session["sessionId"], prompt="again", run="step")["session"]
     assert (again["state"], again["configState"], prompt_of(place, session)) == ("completed", "stale", "two")
+    untrusted = f"{place.work} is not trusted, so that nothing in its .abey is read"
+    assert again["configProblem"] == f"{untrusted}; `abey trust {place.work}` trusts it"
     listed = place.rpc("agents/sessions")["items"]
     assert ([one["configState"] for one in listed], opened.taken()) == (["stale"], [])
     place.kill_daemon()

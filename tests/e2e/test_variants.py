@@ -216,7 +216,7 @@ def test_a_model_error_is_told_and_the_next_step_tries_again(place: Place) -> No
     assert (failed.code, failed.out, failed.err) == (
         1,
         f"session-id: {session_id}\n",
-        "abey: no such key (model/auth)\n",
+        f"abey: no such key (model/auth); mend the key, then `abey session resume {session_id}` goes on\n",
     )
     session = place.session(session_id)
     assert (session["state"], session["lastError"]["kind"], session["lastError"]["message"]) == (

@@ -9,7 +9,7 @@ import pytest
 from support.harness.stories import AGENT, Story
 from support.listed import Listed
 from support.shell import CLIENT, outcome, versioned
-from support.world import agent, answer
+from support.world import agent, answer, text_parts
 
 from abey.core import events as e
 from abey.core.session import open_calls
@@ -256,6 +256,38 @@ async def test_a_new_title_is_found_and_the_old_one_is_not(tmp_path: Path) -> No
     assert [await listed.ids(query=query) for query in ("quarterly", "week")] == [[], ["s1"]]
     await listed.close()
     assert await Listed(tmp_path, []).ids(query="weekly") == ["s1"]
+
+
+async def test_a_session_without_a_title_is_found_by_its_first_input_and_no_more_by_its_agent(tmp_path: Path) -> None:
+    listed = Listed(tmp_path, [])
+    live = (await listed.start(title="a", prompt=None)).live
+    assert [await listed.ids(query=query) for query in ("a", "warm")] == [["s1"], []]
+    line = "How " + "warm " * 20
+    await listed.scheduler.submit(live, e.Send(e.NewInput(text_parts(line), "i1"), None, CLIENT))
+    for one in (listed, Listed(tmp_path, [])):
+        shown = (await one.shown())["items"]
+        assert [one["title"] for one in shown] == [line[:79] + "…"]
+        assert [await one.ids(query=query) for query in ("a", "how warm")] == [[], ["s1"]]
+    await listed.close()
+
+
+async def test_every_list_reads_the_files_of_agents_aside(tmp_path: Path) -> None:
+    first = Listed(tmp_path, [answer(("c1", "ask", "{}"))])
+    live = (await first.start()).live
+    await outcome(await first.drive(live))
+    await outcome(await first.drive(live))
+    await first.start("s2")
+    await first.close()
+    for load in (False, True):
+        listed = Listed(tmp_path, [])
+        if load:
+            await listed.load_all()
+        for look in (listed.shown, listed.waiting):
+            listed.source.asked.clear()
+            assert await look() != {"items": []}
+            asked = listed.source.asked
+            assert {asked[place - 1] for place, one in enumerate(asked) if one == "by_file"} == {"prepare"}
+        await listed.close()
 
 
 async def test_sessions_that_are_put_away_are_listed_on_request(tmp_path: Path) -> None:

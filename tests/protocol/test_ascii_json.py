@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abey.protocol.ascii_json import ascii_json
+from abey.protocol.ascii_json import ascii_json, ascii_size
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,6 +26,7 @@ def test_every_value_comes_back_from_ascii(value: Any) -> None:
 @given(st.text(st.characters(exclude_categories=())))
 def test_every_text_is_written_as_the_standard_library_does(text: str) -> None:
     assert ascii_json({text: [text]}) == json.dumps({text: [text]}, separators=(",", ":")).encode()
+    assert ascii_size({text: [text]}) == len(ascii_json({text: [text]}))
 
 
 @pytest.mark.parametrize("text", ["NaN", "-Infinity", "\ud800", "\x00\x1f\x7f", "é" * 9, "\u2028<!--"])

@@ -40,6 +40,7 @@ PENDING = Pending(
     arguments_hash="h",
     editable=True,
     cwd="/tmp",
+    reason="look first",
     suggestions=(RULE,),
     created_at=NOW,
 )

@@ -96,7 +96,10 @@ async def test_an_error_of_the_client_is_a_failure_of_its_own_kind(error: Any, t
     assert "\n" not in str(declined.value)
 
 
-async def test_who_asks_no_more_withdraws_the_question_and_a_late_answer_is_passed_over() -> None:
+async def test_who_asks_no_more_withdraws_the_question_and_a_late_answer_is_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "abey.rpc.questions")
     stage = Stage()
     async with greeted(stage) as link:
         asked = asking(stage)
@@ -107,6 +110,9 @@ async def test_who_asks_no_more_withdraws_the_question_and_a_late_answer_is_pass
             await asked
         link.peer.send(answer("s1", result={"success": True}))
         await still_served(link)
+    assert [(one.levelname, "'s1', which nobody asks" in one.getMessage()) for one in caplog.records] == [
+        ("DEBUG", True)
+    ]
 
 
 async def test_an_answer_that_is_there_is_not_withdrawn() -> None:
@@ -124,6 +130,8 @@ async def test_an_answer_that_is_there_is_not_withdrawn() -> None:
     [
         answer("s1", result=1),
         answer("s99", error={"code": 1, "message": ""}),
+        answer("s0", result=1),
+        answer(f"s{10**30}", result=1),
         answer(1, result=1),
         answer(None, error={"code": -32700, "message": "?"}),
         answer([1], result=1),

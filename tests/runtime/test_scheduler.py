@@ -12,10 +12,20 @@ from support.world import TOOLS, keyed, tool
 from abey.core import events as e
 from abey.core.hashes import proposed_hash
 from abey.core.session import Call
-from abey.errors import DaemonDraining, InvalidState, ModelFailed, RecordFailed, RevisionConflict, SessionBusy
+from abey.errors import (
+    DaemonDraining,
+    InvalidState,
+    ModelFailed,
+    RecordFailed,
+    RevisionConflict,
+    SessionBusy,
+    SessionDamaged,
+)
 from abey.protocol import outcomes as o
+from abey.protocol.session import Damage
 from abey.runtime.live import Live
 from abey.runtime.parking import OPEN_JOURNALS
+from abey.runtime.reviving import Broken
 from abey.runtime.scheduler import WRITERS
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
@@ -398,3 +408,25 @@ async def test_an_agent_file_is_prepared_before_it_is_read_for_a_step_and_for_a_
     await again.sessions.get("s1")
     await again.scheduler.close()
     assert (shell.source.asked[:2], again.source.asked[:2]) == (["prepare", "by_file"], ["prepare", "by_file"])
+
+
+async def test_whoever_looks_at_a_session_in_memory_has_its_agent_file_prepared(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [])
+    live = (await shell.start()).live
+    shell.source.asked.clear()
+    assert (await shell.sessions.get("s1"), await shell.sessions.look("s1")) == (live, (live.machine, None))
+    assert shell.source.asked == ["prepare", "prepare"]
+
+
+async def test_a_session_that_became_another_one_while_its_file_was_read_is_looked_at_as_it_is(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [])
+    live = (await shell.start()).live
+    damage = Damage(session_id="s1", reason="torn")
+
+    def breaks() -> None:
+        shell.sessions.keep("s1", Broken(damage, live.machine))
+
+    shell.source.while_prepared = breaks
+    assert await shell.sessions.look("s1") == (live.machine, damage)
+    with pytest.raises(SessionDamaged):
+        await shell.sessions.get("s1")

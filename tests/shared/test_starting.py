@@ -1,4 +1,4 @@
-"""What lies in the state directory instead of our files keeps nobody waiting."""
+"""Whatever lies in the state directory, and whoever else starts a daemon there, keeps nobody waiting for good."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from abey.shared.places import address_path, log_path, read_address, socket_path
-from abey.shared.starting import DidNotStart, NoDaemon, NotOurDaemon, connect
+from abey.shared.starting import DidNotStart, NoDaemon, NotOurDaemon, connect, keep_turn
 
 
 def test_a_pipe_in_the_place_of_the_address_tells_nothing(tmp_path: Path) -> None:
@@ -65,3 +65,24 @@ def test_a_folder_that_was_copied_with_its_address_has_a_daemon_of_its_own(tmp_p
         connect(first, env, start=False, timeout=1).close()
         with pytest.raises(NoDaemon):
             connect(copy, env, start=False, timeout=1)
+
+
+def test_a_turn_that_another_keeps_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with keep_turn(state, 1), pytest.raises(DidNotStart) as kept, keep_turn(state, 0.05):
+        pass
+    assert str(kept.value) == f"another program has been starting a daemon of {state} for 0.05 s; try again"
+    with keep_turn(state, 0.05):
+        pass
+
+
+def test_who_keeps_the_turn_is_the_one_that_starts(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    env = {"ABEY_RUNTIME_DIR": str(tmp_path), "ABEY_DAEMON": "sh -c 'touch \"$ABEY_STATE_DIR/started\"; exit 3'"}
+    with keep_turn(state, 1) as turn:
+        with pytest.raises(DidNotStart, match="no daemon accepted within"):
+            connect(state, env, start=True, timeout=0.1)
+        assert not (state / "started").exists()
+        with pytest.raises(DidNotStart, match="ended with status 3"):
+            connect(state, env, start=True, timeout=20, turn=turn)
+        assert (state / "started").exists()

@@ -15,7 +15,8 @@ from abey.protocol.transcript import Client
 from abey.runtime.agents.aside import Aside
 from abey.runtime.agents.findings import Fact
 
-CONFIG = Path("/home/ann/.config/abey")
+HOME = Path("/home/ann")
+CONFIG = HOME / ".config" / "abey"
 OWN = CONFIG / "agents" / "a.json"
 WORKSPACE = Path("/home/ann/work")
 THEIRS = WORKSPACE / ".abey" / "agents" / "a.json"
@@ -57,6 +58,7 @@ class World:
             config,
             Outlook(
                 trusts=self._trusts,
+                is_in_workspace=lambda path: not path.is_relative_to(HOME / ".abey"),
                 key_facts=self._key_facts,
                 pending_of=self._pending_of,
                 commands=lambda: self.commands,

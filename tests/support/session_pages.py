@@ -41,6 +41,7 @@ def pending(call_id: str = "c1", kind: str = "approval", arguments: Any = None, 
         "argumentsHash": "0" * 64,
         "editable": kind == "approval",
         "cwd": "/work",
+        "reason": "approval required",
         "createdAt": AT,
         **({"argumentsSchema": SCHEMA} if kind == "approval" else {}),
     }

@@ -1,7 +1,7 @@
 """The shell without sockets: a real store, a model that plays what a test says, tools that a test lets end."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,7 @@ class OneAgent:
         self.only: Agent | None = only
         self.known = {only.config_hash: only}
         self.asked: list[str] = []
+        self.while_prepared: Callable[[], None] = lambda: None
 
     def save(self, new: Agent) -> None:
         self.only = new
@@ -124,6 +125,7 @@ class OneAgent:
 
     async def prepare(self, path: Path, workspace: str | None = None) -> None:
         self.asked.append("prepare")
+        self.while_prepared()
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:
         found = self.known.get(config.get("version", ""))
@@ -170,7 +172,9 @@ class Shell:
         self.scheduler = Scheduler(ports, self.sessions, self.versions)
         self.keeping = Keeping(ports, self.sessions, self.scheduler.parking)
 
-    async def start(self, session_id: str = "s1", run: e.Run | None = None) -> Submitted:
+    async def start(
+        self, session_id: str = "s1", run: e.Run | None = None, title: str = "t", prompt: str | None = "hello"
+    ) -> Submitted:
         assert self.source.only is not None
         created = Created(
             session_id=session_id,
@@ -179,9 +183,9 @@ class Shell:
             config=self.source.only.config,
             config_hash=self.source.only.config_hash,
             cwd="/",
-            title="t",
+            title=title,
         )
-        event = e.Start(created, e.NewInput(text_parts("hello")), run)
+        event = e.Start(created, e.NewInput(text_parts(prompt)) if prompt is not None else None, run)
         return await self.scheduler.start(event, self.source.only)
 
     async def drive(self, live: Live, run: e.Run = e.STEP) -> Submitted:

@@ -69,8 +69,13 @@ def agent(tools: tuple[Tool, ...] = TOOLS, policy: Policy | None = POLICY, **lim
     )
 
 
-def check_arguments(schema: Any, value: Any) -> str | None:
-    return "at /x: not a string" if "x" in value and not isinstance(value["x"], str) else None
+def check_arguments(schema: Any, value: Any, what: str) -> str | None:
+    """Of a schema what is required, and that `x` is a string."""
+    missing = [name for name in schema.get("required", ()) if not isinstance(value, dict) or name not in value]
+    if missing:
+        return f"{what}: {missing[0]} is missing"
+    is_x = isinstance(value, dict) and "x" in value
+    return "at /x: not a string" if is_x and not isinstance(value["x"], str) else None
 
 
 def timestamp(millis: int) -> str:
@@ -130,8 +135,8 @@ class World:
             self.millis, chance, timestamp, self.agent, self.agent, self.versions.get, self.check, self.draining
         )
 
-    def check(self, schema: Any, value: Any) -> str | None:
-        return self.schema_fault or check_arguments(schema, value)
+    def check(self, schema: Any, value: Any, what: str) -> str | None:
+        return self.schema_fault or check_arguments(schema, value, what)
 
     def start(self, prompt: str | None = "hello", run: e.Run | None = None) -> Transition:
         created = j.Created(

@@ -14,7 +14,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 
-TOO_MUCH = "at /: nested too deeply, or a number of too many digits, to be checked"
+TOO_MUCH = "the arguments: nested too deeply, or a number of too many digits, to be checked"
 REFUSED = "nothing is fetched for a reference"
 
 
@@ -30,16 +30,20 @@ def deep(levels: int) -> list[Any]:
     ("value", "wrong"),
     [
         ({"path": "x", "lines": [1, 2]}, None),
-        ({}, 'at /: "path" is a required property'),
+        ({}, 'the arguments: "path" is a required property'),
         ({"path": 5}, 'at /path: 5 is not of type "string"'),
         ({"path": "x", "lines": [1, "two"]}, 'at /lines/1: "two" is not of type "integer"'),
-        ({"path": "x", "a\n": 1}, "at /: Additional properties are not allowed ('a\\n' was unexpected)"),
-        ([], 'at /: [] is not of type "object"'),
-        (None, 'at /: null is not of type "object"'),
+        ({"path": "x", "a\n": 1}, "the arguments: Additional properties are not allowed ('a\\n' was unexpected)"),
+        ([], 'the arguments: [] is not of type "object"'),
+        (None, 'the arguments: null is not of type "object"'),
     ],
 )
 def test_the_first_thing_wrong_is_said_in_a_line(value: Any, wrong: str | None) -> None:
     assert check_arguments(SCHEMA, value) == wrong
+
+
+def test_the_whole_has_the_name_that_it_is_given() -> None:
+    assert check_arguments(SCHEMA, {}, "the answer") == 'the answer: "path" is a required property'
 
 
 def test_a_long_message_is_cut() -> None:
@@ -53,7 +57,7 @@ def test_a_long_message_is_cut() -> None:
         ({"path": ["\ud800"]}, 'at /path: ["?"] is not of type "string"'),
         (
             {"path": "x", "\udfff": 1},
-            "at /: Additional properties are not allowed ('?' was unexpected)",
+            "the arguments: Additional properties are not allowed ('?' was unexpected)",
         ),
         ({"path": "x", "lines": [10**400, -(2**64)]}, None),
         ({"path": 10**30}, f'at /path: {10**30} is not of type "string"'),
@@ -80,7 +84,7 @@ def test_every_value_is_checked_or_said_not_to_be(value: Any, wrong: str | None)
 )
 def test_no_value_keeps_a_check_busy(schema: dict[str, Any], value: Any, wrong: str) -> None:
     broken, found = broken_schema(schema), check_arguments(schema, value)
-    assert (broken, found is not None and found.startswith("at /")) == (None, True)
+    assert (broken, found is not None and found.startswith(("at /", "the arguments: "))) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_no_value_keeps_a_check_busy(schema: dict[str, Any], value: Any, wrong: 
         ({"$schema": 5}, 'the tool\'s schema is broken at /$schema: 5 is not of type "string"'),
         (
             {"$schema": "http://localhost:9/own"},
-            "the tool's schema is broken at /: Unknown meta-schema: 'http://localhost:9/own'. "
+            "the tool's schema is broken: Unknown meta-schema: 'http://localhost:9/own'. "
             "Custom meta-schemas must be registered in the registry before use",
         ),
         (
@@ -131,7 +135,7 @@ def test_a_schema_that_is_nested_too_deeply_is_broken() -> None:
 )
 def test_a_reference_that_leads_out_or_nowhere_is_broken(reference: str, why: str) -> None:
     schema = {"properties": {"x": {"$ref": reference}}}
-    assert check_arguments(schema, {}) == f"the tool's schema is broken at /: {why}"
+    assert check_arguments(schema, {}) == f"the tool's schema is broken: {why}"
 
 
 def test_nothing_is_fetched_for_a_reference() -> None:
@@ -151,7 +155,10 @@ def test_a_reference_in_a_circle_asks_for_nothing(reference: str) -> None:
 @pytest.mark.parametrize(
     ("draft", "wrong"),
     [
-        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "at /: 3 is less than or equal to the minimum of 3"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#"},
+            "the arguments: 3 is less than or equal to the minimum of 3",
+        ),
         ({}, 'the tool\'s schema is broken at /exclusiveMinimum: true is not of type "number"'),
     ],
     ids=["draft 4", "2020-12"],

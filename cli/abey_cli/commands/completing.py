@@ -9,7 +9,8 @@ from abey_cli.approving import edited_arguments, parse_arguments, show_call, sho
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input, usage
 from abey_cli.prompts import read_stdin, read_text
-from abey_cli.showing import show_state, step_code
+from abey_cli.showing import show_state, show_way_on, step_code
+from abey_cli.way_on import ANSWERS
 
 TYPED = ("text", "json", "media", "mixed")
 NO_HASH = "0" * 64
@@ -45,20 +46,12 @@ def deny(context: Context) -> int:
     return _answer(context, lookup.token(context, context.options.token), outcome)
 
 
-WAYS_OUT = {
-    "external": "abey session complete {} FILE",
-    "uncertain": "abey session rerun {0}`, or `abey session complete {0} FILE",
-    "running": "abey session complete {} FILE",
-    "approval": "abey session approve {}",
-}
-
-
 def _with_the_way_out(failure: Failure, token: str) -> Failure:
     """The same refusal; one of an answer that is none here names the commands that are."""
-    way = WAYS_OUT.get(str(failure.data.get("pendingKind")))
+    way = ANSWERS.get(str(failure.data.get("pendingKind")))
     if failure.kind != "state/invalid" or way is None:
         return failure
-    return Failure(f"{failure.message}; use `{way.format(token)}`", failure.code, failure.data)
+    return Failure(f"{failure.message}; use {way.format(token)}", failure.code, failure.data)
 
 
 def _shown(context: Context) -> tuple[str, Any]:
@@ -91,6 +84,7 @@ def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_has
         context.console.note(result["resolution"]["text"])
         if outcome["kind"] in ("approve", "rerun") and not context.console.json:
             show_outcome(context, result, token)
+        show_way_on(context, result["session"])
         return _resumed_code(context, result["session"])
     context.console.err(f"already answered: {result['resolution']['text']}")
     return EXIT_OK if _says_the_same(context, token, outcome, result) else EXIT_CONFLICT

@@ -12,6 +12,7 @@ from abey.shared.kinds import EXIT_OK
 from abey.shared.owner import peer_pid
 from abey.shared.places import state_dir
 from abey.shared.version import VERSION
+from abey_cli.channels import kept_turn
 from abey_cli.context import Context, Which
 from abey_cli.failures import Failure
 
@@ -29,17 +30,23 @@ def start(context: Context) -> int:
 
 def stop(context: Context) -> int:
     context.builds_told = True  # it goes, of whatever build it is
-    _stop(context)
+    if not _stop(context):
+        context.console.note("no daemon is running")
     context.answer({}, lambda: None)
     return EXIT_OK
 
 
 def restart(context: Context) -> int:
-    """Of whatever build the one was that runs, the next one is of ours. Sessions are on the disk."""
+    """Of whatever build the one was that runs, the next one is of ours, with our environment: an editor that connects
+    again at once starts none in between. Sessions are on the disk."""
     context.builds_told = True
-    _stop(context)
-    context.builds_told = False
-    return start(context)
+    with kept_turn(context.env) as context.turn:
+        stopped = _stop(context)
+        context.builds_told = False
+        code = start(context)
+    if not stopped:
+        context.console.note("no daemon was running; started one")
+    return code
 
 
 def _status(context: Context, which: Which) -> int:
@@ -49,23 +56,23 @@ def _status(context: Context, which: Which) -> int:
     return EXIT_OK
 
 
-def _stop(context: Context) -> None:
-    """Returns when the process is gone; none running is fine."""
+def _stop(context: Context) -> bool:
+    """Returns when the process is gone; False where none ran."""
     try:
         client = context.connected("running")
     except Failure as failure:
         if failure.kind == "protocol/unsupported":
             _terminate(context)
-            return
+            return True
         if failure.kind != "daemon/unreachable":
             raise
-        context.console.note("no daemon is running")
-        return
+        return False
     pid = int(client.daemon["daemon"]["pid"])
     with _watch(pid) as gone, contextlib.closing(client):
         client.request("agents/shutdown", {"mode": "now" if context.options.now else "drain"})
         gone()
     context.console.note(f"the daemon (pid {pid}) is gone")
+    return True
 
 
 def _terminate(context: Context) -> None:
@@ -108,6 +115,8 @@ def _show_status(context: Context, status: Any) -> None:
     out(f"state-dir: {daemon['stateDir']}")
     if daemon.get("socket"):
         out(f"socket: {daemon['socket']}")
+    if daemon.get("tcp"):
+        out(f"tcp: {daemon['tcp']}")
     out(f"clients: {status['clients']}")
     out(f"sessions: {', '.join(f'{n} {what}' for what, n in status['sessions'].items()) or 'none'}")
     out(f"durability: {status['durability']}")

@@ -6,7 +6,7 @@ from abey.shared.escaping import escape_line
 from abey.shared.kinds import EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
-from abey_cli.failures import Failure, usage
+from abey_cli.failures import Failure
 from abey_cli.render import session_line
 from abey_cli.showing import show_state
 
@@ -25,10 +25,8 @@ def unarchive(context: Context) -> int:
 
 def delete(context: Context) -> int:
     options, console = context.options, context.console
-    if not options.yes and not console.interactive:
-        raise usage("deleting moves a session to the trash; say --yes")
     session_id = lookup.session_id(context, options.session)
-    if not options.yes and not console.confirm(f"Move session {session_id} to the trash?"):
+    if console.interactive and not options.yes and not console.confirm(f"Move session {session_id} to the trash?"):
         console.err("nothing was deleted")
         return EXIT_ERROR
     force = True if options.force else None

@@ -172,6 +172,7 @@ export interface DaemonInfo {
   readonly startedAt: string;
   readonly stateDir: string;
   readonly socket?: string;
+  readonly tcp?: string;
 }
 
 export interface DaemonNotice {
@@ -483,7 +484,7 @@ export interface Pending {
   readonly cwd: string;
   readonly diff?: string;
   readonly question?: Question;
-  readonly reason?: string;
+  readonly reason: string;
   readonly rule?: unknown;
   readonly suggestions: readonly Rule[];
   readonly startedAt?: string;
@@ -665,6 +666,7 @@ export interface Session {
   readonly forkedFrom?: string;
   readonly configHash: string;
   readonly configState: "ok" | "stale";
+  readonly configProblem?: string;
   readonly archived?: boolean;
   readonly damaged?: Damage;
 }

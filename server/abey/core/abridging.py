@@ -3,7 +3,7 @@
 import json
 from typing import TypeVar
 
-from abey.protocol.ascii_json import ascii_json
+from abey.protocol.ascii_json import ascii_size
 from abey.protocol.base import Json, Wire
 
 SHOWN_BYTES = 1 << 20
@@ -20,19 +20,29 @@ W = TypeVar("W", bound=Wire)
 
 def abridged(value: Json) -> Json:
     """A JSON value that is small enough to be shown."""
-    shown = value
-    for ends in _ENDS:
-        if _size(shown) <= SHOWN_BYTES:
-            break
-        shown = _cut(value, ends)
-    return shown
+    return _abridged(value)[0]
 
 
 def abridged_view(view: W) -> W:
     """The same for an object of the protocol."""
+    return measured_view(view)[0]
+
+
+def measured_view(view: W) -> tuple[W, int]:
+    """The same, and how many bytes it has: to measure a long text takes as long as to send it."""
     wire = view.wire()
-    shorter = abridged(wire)
-    return view if shorter is wire else type(view).model_validate(shorter)
+    shorter, size = _abridged(wire)
+    return view if shorter is wire else type(view).model_validate(shorter), size
+
+
+def _abridged(value: Json) -> tuple[Json, int]:
+    shown, size = value, ascii_size(value)
+    for ends in _ENDS:
+        if size <= SHOWN_BYTES:
+            break
+        shown = _cut(value, ends)
+        size = ascii_size(shown)
+    return shown, size
 
 
 def _cut(value: Json, ends: int) -> Json:
@@ -57,7 +67,3 @@ def _cut_member(key: str, value: Json, ends: int) -> Json:
 def _cut_text(text: str, ends: int) -> str:
     left_out = len(text) - 2 * ends
     return f"{text[:ends]}[… {left_out} characters left out …]{text[-ends:]}" if left_out > 100 else text
-
-
-def _size(value: Json) -> int:
-    return len(ascii_json(value))

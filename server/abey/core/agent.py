@@ -41,8 +41,8 @@ class Limits:
 class Agent:
     """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
 
-    `synchronous` is the file's executionMode; `stale` says that its file is broken or gone and this is the last
-    good version.
+    `synchronous` is the file's executionMode; `stale` says why this is only the last good version: its file is broken
+    or gone, or no longer trusted.
     """
 
     slug: str
@@ -56,4 +56,4 @@ class Agent:
     prices: Prices | None = None
     compaction: Compaction | None = None
     synchronous: bool = False
-    stale: bool = False
+    stale: str | None = None

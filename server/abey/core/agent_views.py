@@ -17,6 +17,7 @@ def with_agent(bare: s.Session, agent: Agent | None) -> s.Session:
         "pending": _with_bounded_schemas(pending_with_agent(bare.pending, agent)),
         "execution_mode": "synchronous" if agent is not None and agent.synchronous else "asynchronous",
         "config_state": "stale" if agent is None or agent.stale else "ok",
+        "config_problem": agent.stale if agent else None,
     }
     return bare.model_copy(update=changes)
 

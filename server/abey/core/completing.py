@@ -16,9 +16,10 @@ from abey.core.session import Call, Session
 from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
+from abey.protocol.base import Json
 from abey.protocol.outcomes import Answer, Approve
 from abey.protocol.policy import Deny, RunAsync, RunIsolated
-from abey.protocol.transcript import PendingKind
+from abey.protocol.transcript import PendingKind, Question
 
 LEGAL: dict[PendingKind, tuple[str, ...]] = {
     "approval": ("approve", "deny", "result", "error", "cancel"),
@@ -132,11 +133,19 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
 
 def _answer_question(draft: Draft, call: Call, event: Complete) -> Draft:
     value = event.outcome.value if isinstance(event.outcome, Answer) else None
-    wants_boolean = call.question is not None and call.question.kind == "approval"
-    if isinstance(event.outcome, Answer) and wants_boolean and not isinstance(value, bool):
-        raise InvalidArguments("the question wants true or false", errors=["value is not a boolean"])
+    if isinstance(event.outcome, Answer) and call.question is not None:
+        _refuse_unfit(draft, call.question, value)
     draft = draft.write(_resolution(call, event, None).model_copy(update={"answers_question": True}))
     return draft.do(AnswerTool(call.started.invocation_id, value)) if call.started else draft
+
+
+def _refuse_unfit(draft: Draft, question: Question, value: Json) -> None:
+    """Raises InvalidArguments for an answer that is none to this question."""
+    if question.kind == "approval" and not isinstance(value, bool):
+        raise InvalidArguments("the question wants true or false", errors=["value is not a boolean"])
+    fault = draft.context.check(question.schema_, value, "the answer") if question.schema_ is not None else None
+    if fault is not None:
+        raise InvalidArguments(f"the answer does not fit the schema of the question: {fault}", errors=[fault])
 
 
 def _inject(draft: Draft, call: Call, event: Complete) -> Draft:

@@ -86,7 +86,7 @@ def argument_fault(context: Context, tool: Tool, text: str) -> str | None:
         return f"the arguments are not JSON: {error}"
     if not isinstance(value, dict):
         return "the arguments are not a JSON object"
-    return context.check(tool.parameters, value)
+    return context.check(tool.parameters, value, "the arguments")
 
 
 def _decide(draft: Draft, call: Call) -> Draft:

@@ -101,9 +101,9 @@ class Context:
     """What a transition may know of the world: the time, chance, and the agent.
 
     `agent` is the version that the running step began with, `latest` the one that the next step begins with;
-    `decided_by` finds the agent version of a configHash; `check` says what is wrong with arguments, or None;
-    `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no tool may be started now,
-    and `full` why the session may take no input and begin no step.
+    `decided_by` finds the agent version of a configHash; `check` says what is wrong with a value by a schema, or None,
+    and calls it as it is told; `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no
+    tool may be started now, and `full` why the session may take no input and begin no step.
     """
 
     millis: int
@@ -112,7 +112,7 @@ class Context:
     agent: Agent
     latest: Agent
     decided_by: Callable[[str], Agent | None]
-    check: Callable[[Any, Any], str | None]
+    check: Callable[[Any, Any, str], str | None]
     draining: bool = False
     no_tools: AbeyError | None = None
     full: AbeyError | None = None

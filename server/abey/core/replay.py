@@ -13,6 +13,7 @@ from abey.core.history import turn_digest, turn_messages
 from abey.core.idempotency import noted
 from abey.core.notes import repair_note
 from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.titles import titled
 from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.session import LastError, Paused, TurnEnd
@@ -32,7 +33,7 @@ def apply(session: Session | None, record: j.Record) -> Session:
         return _created(record)
     if record.rev != session.revision + 1:
         raise IllegalRecord(f"record {record.rev} cannot follow revision {session.revision}")
-    after = _apply(session, record)
+    after = titled(_apply(session, record), record.data)
     return replace(after, revision=record.rev, updated_at=record.at, requests=noted(after.requests, record))
 
 
@@ -211,9 +212,7 @@ def _doubted(session: Session, spared: tuple[CallState, ...] = ()) -> Session:
 
 
 def _updated(session: Session, data: j.Updated) -> Session:
-    title = session.title if data.title is None else data.title
-    archived = session.archived if data.archived is None else data.archived
-    return replace(session, title=title, archived=archived)
+    return session if data.archived is None else replace(session, archived=data.archived)
 
 
 def _ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped, at: str) -> Session:

@@ -139,6 +139,7 @@ class Turn:
 class Session:
     """The fold of a journal up to `revision`. `asked` is a model request that has no answer yet,
     and `asked_note` what will be said of it should it never get one. `untold` waits for the first turn to stand in.
+    `titled`: an input or a renaming gave the title.
     """
 
     created: Created
@@ -147,6 +148,7 @@ class Session:
     revision: int
     config_hash: str
     title: str
+    titled: bool = False
     archived: bool = False
     turns: tuple[Turn, ...] = ()
     queue: tuple[InputQueued, ...] = ()

@@ -153,6 +153,16 @@ def _text(answer: AnswerEntry) -> str:
     return "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
 
 
+WHY = {
+    "approval": "approval required",
+    "external": "only others can run it",
+    "question": "an answer is wanted",
+    "uncertain": "may have run",
+    "running": "runs in the background",
+}
+"""Why a call of each kind waits, where its rule does not say."""
+
+
 def _pending(session: Session, turn: Turn, call: Call) -> t.Pending | None:
     kind = pending_kind(call)
     if kind is None or call.verdict is None or call.decided_at is None:
@@ -171,7 +181,7 @@ def _pending(session: Session, turn: Turn, call: Call) -> t.Pending | None:
         editable=kind == "approval",
         cwd=session.created.cwd,
         question=call.question,
-        reason=call.verdict.reason,
+        reason=(call.verdict.reason if kind in ("approval", "external") else None) or WHY[kind],
         rule=call.verdict.rule,
         started_at=call.started_at,
         created_at=call.decided_at,

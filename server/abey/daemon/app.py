@@ -49,6 +49,7 @@ from abey.runtime.tools.arguments import check_arguments
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.transfer.adopting import Adopting
+from abey.shared.places import read_tcp_address
 from abey.shared.version import VERSION
 
 FEATURES = ("attach", "deltas", "events", "idempotencyKey", "ifRevision")
@@ -67,7 +68,7 @@ class App:
         clock = SystemClock()
         self._settings = settings
         self._helper = ProcessHelper()
-        self._info = _info(settings, clock.now())
+        self._started_at = clock.now()
         self.stop_requested = asyncio.Event()
         self._store = store = Store(settings.state_dir, io)
         trust, registry = make_registry(settings, io, lambda: self._publisher.everybody())
@@ -172,7 +173,7 @@ class App:
             methods=tuple(self._bindings),
             features=FEATURES,
             limits=LIMITS,
-            daemon=self._info,
+            daemon=self._info(),
             schema_hash=SCHEMA_HASH,
         )
 
@@ -225,12 +226,12 @@ class App:
             keyed.join(m.REPAIR, upkeep.repair),
         )
 
-
-def _info(settings: Settings, started_at: str) -> h.DaemonInfo:
-    return h.DaemonInfo(
-        pid=os.getpid(),
-        build_id=VERSION,
-        started_at=started_at,
-        state_dir=str(settings.state_dir),
-        socket=str(settings.socket),
-    )
+    def _info(self) -> h.DaemonInfo:
+        return h.DaemonInfo(
+            pid=os.getpid(),
+            build_id=VERSION,
+            started_at=self._started_at,
+            state_dir=str(self._settings.state_dir),
+            socket=str(self._settings.socket),
+            tcp=read_tcp_address(self._settings.state_dir),
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from abey.core.abridging import abridged_view
 from abey.core.views import items
+from abey.daemon.paging import fitting_views
 from abey.daemon.services import Services
 from abey.daemon.subscriptions import Subscriptions
 from abey.daemon.summaries import Summaries
@@ -157,8 +158,8 @@ class Attaching:
         return self._looked(entry, look.replay + more, room)
 
     def _items(self, live: Live, session: Session) -> tuple[Item, ...]:
-        shown = [abridged_view(item) for item in list(items(self._services.now(live.machine).session))[-ITEMS:]]
-        return tuple(shown[len(shown) - fitting(shown[::-1], PAGE_BYTES - len(encode(session.wire()))) :])
+        newest = list(items(self._services.now(live.machine).session))[-ITEMS:][::-1]
+        return fitting_views(newest, PAGE_BYTES - len(encode(session.wire())))[::-1]
 
     def _shown(self, live: Live) -> Session:
         return abridged_view(self._services.show(live))

@@ -8,6 +8,7 @@ from abey.core.answering import STARTED, place_in_queue, run_outcome
 from abey.core.effects import EndRun
 from abey.core.idempotency import Keyed, input_id
 from abey.core.ids import ulid
+from abey.core.titles import title_of
 from abey.daemon.idempotency import Done, Outcome, keyed, new_id, refuse_made
 from abey.daemon.services import Services, lent_by
 from abey.errors import DaemonDraining, InvalidArguments
@@ -22,7 +23,6 @@ from abey.runtime.live import Live
 from abey.runtime.scheduler import Submitted
 from abey.runtime.tools.environment import allowed_environment
 
-TITLE_LENGTH = 80
 INTERRUPTED = "interrupted"
 RUNS: dict[str, e.Run | None] = {"none": None, "step": e.STEP, "turn": e.THIS_TURN}
 
@@ -52,7 +52,7 @@ class Driving:
             config=agent.config,
             config_hash=agent.config_hash,
             cwd=cwd,
-            title=params.title or _title(parts) or agent.slug,
+            title=params.title or title_of(parts) or agent.slug,
             env=allowed_environment(env),
             client=peer.client,
         )
@@ -202,10 +202,3 @@ def folder(cwd: str | None, env: dict[str, str]) -> str:
     if not os.path.isdir(cwd):
         raise InvalidArguments(f"cwd {cwd!r} is not a folder", errors=["cwd is not a folder"])
     return cwd
-
-
-def _title(parts: tuple[Part, ...]) -> str:
-    """The first line of the input, as far as it fits."""
-    text = next((part.text for part in parts if isinstance(part, TextPart)), "").strip()
-    line = text.splitlines()[0] if text else ""
-    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"

@@ -104,7 +104,7 @@ class Listing:
         """A session without any version of its agent is damaged, and its journal says how much of it can be shown."""
         for source in await self._index.sources():
             with suppress(AbeyError):
-                self._services.versions.of_row(*json.loads(source))
+                await self._services.versions.of_row(*json.loads(source))
                 continue
             for session_id in await self._index.of_source(source):
                 with suppress(AbeyError):  # it is damaged, and that is kept, or it is gone
@@ -136,10 +136,11 @@ class Listing:
         return [view for view in shown if view is not None]
 
     async def _view(self, session_id: str, row: Row | None) -> SessionView | None:
-        if row is not None and session_id not in self._services.sessions.entries:
+        if row is not None:
             with suppress(AbeyError):  # without a version of its agent it is damaged
-                agent = self._services.versions.of_row(*json.loads(row.source))
-                return with_agent(SessionView.model_validate(json.loads(row.view)), agent)
+                agent = await self._services.versions.of_row(*json.loads(row.source))
+                if session_id not in self._services.sessions.entries:
+                    return with_agent(SessionView.model_validate(json.loads(row.view)), agent)
         with suppress(AbeyError):
             return self._services.show_machine(*await self._services.sessions.look(session_id))
         return None
@@ -156,17 +157,19 @@ class Listing:
         rows = await self._rows([session_id for _, session_id in keys])
         found: list[Pending] = []
         for _, session_id in sorted(keys):
-            row = rows.get(session_id)
-            if row is not None and session_id not in self._services.sessions.entries:
-                with suppress(AbeyError):
-                    agent = self._services.versions.of_row(*json.loads(row.source))
-                    bare = SessionView.model_validate(json.loads(row.view))
-                    found += pending_with_agent(bare.pending, agent)
-                    continue
-            with suppress(AbeyError):
-                machine, damage = await self._services.sessions.look(session_id)
-                found += () if damage else self._pending_of(machine)
+            found += await self._pending_in(session_id, rows.get(session_id))
         return found
+
+    async def _pending_in(self, session_id: str, row: Row | None) -> Sequence[Pending]:
+        if row is not None:
+            with suppress(AbeyError):
+                agent = await self._services.versions.of_row(*json.loads(row.source))
+                if session_id not in self._services.sessions.entries:
+                    return pending_with_agent(SessionView.model_validate(json.loads(row.view)).pending, agent)
+        with suppress(AbeyError):
+            machine, damage = await self._services.sessions.look(session_id)
+            return () if damage else self._pending_of(machine)
+        return ()
 
     def _pending_of(self, machine: Machine) -> tuple[Pending, ...]:
         return pending_view(self._services.now(machine).session, self._services.agent_of(machine))

@@ -22,7 +22,7 @@ Create = Callable[[Settings], "App"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs as the command line says; the exit status: 0 after a graceful end, 6 where no daemon can be reached or,
-    with --standalone, another one holds the state directory; 1 where --doctor has an error to tell."""
+    with --standalone or --listen, another one holds the state directory; 1 where --doctor has an error to tell."""
     given = sys.argv[1:] if arguments is None else arguments
     options = read_options(given)
     if options.doctor:
@@ -56,7 +56,8 @@ def _doctor(as_json: bool) -> int:
 
 
 def _hold(settings: Settings, create: Create) -> int:
-    """Serves if the state directory is free. Who finds a shared daemon there has nothing to do, and that is success."""
+    """Serves if the state directory is free. Who finds a shared daemon there has nothing to do, and that is success
+    unless more was asked for than that one does."""
     from abey.runtime.store.locks import LockingUnsupported, StateLocked, lock_state
     from abey.shared.owner import NotOurs, state_folder
 
@@ -64,7 +65,7 @@ def _hold(settings: Settings, create: Create) -> int:
         lock = lock_state(state_folder(settings.state_dir), _now())
     except StateLocked as error:
         _say(f"{error}; TCP is not served: `abey daemon stop` ends that one first" if settings.tcp else error)
-        return EXIT_UNREACHABLE if settings.mode == "standalone" else EXIT_OK
+        return EXIT_UNREACHABLE if settings.tcp or settings.mode == "standalone" else EXIT_OK
     except (LockingUnsupported, NotOurs, OSError) as error:
         _say(error)
         return EXIT_ERROR

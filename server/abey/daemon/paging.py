@@ -1,6 +1,26 @@
-"""Pages of a list that is in order: a cursor says how many items are before it."""
+"""Pages of a list that is in order: as much of it as fits, and a cursor that says how many items are before it."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
+from abey.core.abridging import measured_view
 from abey.errors import InvalidArguments
+from abey.protocol.base import Wire
+from abey.rpc.dispatch import PAGE_BYTES
+
+W = TypeVar("W", bound=Wire)
+
+
+def fitting_views(views: Iterable[W], room: int = PAGE_BYTES) -> tuple[W, ...]:
+    """The first views, abridged, that fit into one reply; always one, so that a reader gets on."""
+    page: list[W] = []
+    for view in views:
+        shown, size = measured_view(view)
+        room -= size
+        if room < 0 and page:
+            break
+        page.append(shown)
+    return tuple(page)
 
 
 def start_of(cursor: str | None) -> int:

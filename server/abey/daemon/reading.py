@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from abey.core.abridging import abridged_view
 from abey.core.views import items
+from abey.daemon.paging import fitting_views
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments, UnknownSession
 from abey.protocol import handshake as h
@@ -20,7 +20,7 @@ from abey.rpc.peer import Peer
 class Reading:
     """Handlers. None of them writes anything or wakes a session."""
 
-    def __init__(self, services: Services, daemon: h.DaemonInfo, clients: Callable[[], int]) -> None:
+    def __init__(self, services: Services, daemon: Callable[[], h.DaemonInfo], clients: Callable[[], int]) -> None:
         self._services = services
         self._daemon = daemon
         self._clients = clients
@@ -36,12 +36,10 @@ class Reading:
         after = _index(found, params.after, -1)
         between = found[after + 1 : before]
         if params.after is not None:
-            page = [abridged_view(item) for item in between[: params.limit]]
-            page = page[: fitting(page)]
+            page = fitting_views(between[: params.limit])
         else:
-            page = [abridged_view(item) for item in between[-params.limit :]]
-            page = page[len(page) - fitting(page[::-1]) :]
-        return q.TranscriptResult(items=tuple(page), has_more=len(page) < len(between))
+            page = fitting_views(between[-params.limit :][::-1])[::-1]
+        return q.TranscriptResult(items=page, has_more=len(page) < len(between))
 
     async def events(self, _: Peer, params: q.EventsParams) -> q.EventsResult:
         live = await self._services.sessions.get(params.session_id)
@@ -62,7 +60,7 @@ class Reading:
         loaded = self._services.sessions.loaded
         busy = [one for one in loaded if one.machine.work.live]
         return q.StatusResult(
-            daemon=self._daemon,
+            daemon=self._daemon(),
             clients=self._clients(),
             sessions={"loaded": len(loaded), "running": len(busy)},
             queues={"inputs": sum(len(one.machine.session.queue) for one in loaded)},

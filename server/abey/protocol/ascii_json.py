@@ -19,3 +19,12 @@ def ascii_json(value: Json) -> bytes:
         if text.isascii() and b"NaN" not in text and b"Infinity" not in text:
             return text
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def ascii_size(value: Json) -> int:
+    """How many bytes `ascii_json` has of it; of what is no JSON anything."""
+    with suppress(ValueError):
+        text = to_json(value)
+        if text.isascii():
+            return len(text)
+    return len(json.dumps(value, separators=(",", ":")))

@@ -37,6 +37,7 @@ class DaemonInfo(LenientWire):
     started_at: str
     state_dir: str
     socket: str | None = None
+    tcp: str | None = None
 
 
 class Limits(LenientWire):

@@ -77,5 +77,6 @@ class Session(Repeatable):
     forked_from: str | None = None
     config_hash: str
     config_state: Literal["ok", "stale"]
+    config_problem: str | None = None
     archived: Flag | None = None
     damaged: Damage | None = None

@@ -103,7 +103,7 @@ class Pending(Wire):
     cwd: str
     diff: str | None = None
     question: Question | None = None
-    reason: str | None = None
+    reason: str
     rule: Json = None
     suggestions: tuple[Rule, ...] = ()
     started_at: Timestamp | None = None

@@ -5,8 +5,8 @@ passed over when it comes.
 """
 
 import asyncio
-import itertools
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +16,8 @@ from abey.rpc.messages import Response, encode
 from abey.rpc.structuring import unstructured
 
 log = logging.getLogger(__name__)
+
+OURS = re.compile("s([1-9][0-9]{0,17})")
 
 LIMIT = 64
 """So many questions may wait for one client: it is a person who answers, or an editor at once."""
@@ -28,7 +30,7 @@ class Questions:
         self._name = name
         self._send = send
         self._limit = limit
-        self._numbers = itertools.count(1)
+        self._last = 0
         self._open: dict[str, asyncio.Future[Json]] = {}
         self._over = False
 
@@ -39,7 +41,8 @@ class Questions:
             raise Unanswered(f"{self._name} was gone before it could be asked {method}")
         if len(self._open) >= self._limit:
             raise Unanswered(f"{self._limit} questions wait for {self._name}: {method} is not asked")
-        own_id = f"s{next(self._numbers)}"
+        self._last += 1
+        own_id = f"s{self._last}"
         given = {} if params is None else {"params": unstructured(params)}
         body = encode({"jsonrpc": "2.0", "id": own_id, "method": method, **given})
         answer = self._open[own_id] = asyncio.get_running_loop().create_future()
@@ -54,7 +57,9 @@ class Questions:
         """Hands an answer to who asked; one that nobody asked for, or asks for no more, is passed over."""
         waiting = self._open.pop(response.id, None) if isinstance(response.id, str) else None
         if waiting is None:
-            log.info("%s answered %.40r, which nobody asks", self._name, response.id)
+            # it crossed the withdrawal of its question, as happens every day; the other kind is an error of the client
+            level = logging.DEBUG if self._was_asked(response.id) else logging.INFO
+            log.log(level, "%s answered %.40r, which nobody asks", self._name, response.id)
         elif not waiting.done():
             _settle(waiting, response)
 
@@ -65,6 +70,11 @@ class Questions:
             if not answer.done():
                 answer.set_exception(Unanswered(f"{self._name} went without an answer"))
         self._open.clear()
+
+    def _was_asked(self, answered_id: object) -> bool:
+        """Once, whether or not it was answered."""
+        ours = OURS.fullmatch(answered_id) if isinstance(answered_id, str) else None
+        return ours is not None and int(ours[1]) <= self._last
 
     def _withdraw(self, own_id: str) -> None:
         self._send(encode({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": own_id}}))

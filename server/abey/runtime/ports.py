@@ -88,7 +88,7 @@ ModelFactory = Callable[[Agent, str], Model]
 """The model an agent names, for the session of that id; raises ModelFailed (`auth`, `invalid-request`) when it cannot
 be made."""
 
-CheckArguments = Callable[[Mapping[str, Any], Any], str | None]
+CheckArguments = Callable[[Mapping[str, Any], Any, str], str | None]
 """(JSON schema, value) -> what is wrong with the value, in a line, or None."""
 
 Sleeper = Callable[[float], Awaitable[None]]

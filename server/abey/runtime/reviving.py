@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from abey.core.edits import IllegalRecord
 from abey.core.machine import Machine
 from abey.core.replay import apply, recover
-from abey.errors import AbeyError
+from abey.errors import AbeyError, SessionDamaged
 from abey.protocol.session import Damage
 from abey.runtime.agents.versions import Versions
 from abey.runtime.event_log import EventLog
@@ -19,6 +19,15 @@ class Broken:
 
     damage: Damage
     machine: Machine | None = None
+
+    def refusal(self) -> SessionDamaged:
+        """What who needs the whole session is told; to be raised."""
+        damage = self.damage
+        at = "" if damage.offset is None else f" at byte {damage.offset}"
+        way_out = f"`abey repair {damage.session_id}` says what can be done"
+        message = f"session {damage.session_id} is damaged{at}: {damage.reason}; {way_out}"
+        where = {} if damage.offset is None else {"offset": damage.offset}
+        return SessionDamaged(message, sessionId=damage.session_id, **where)
 
 
 @dataclass(frozen=True, slots=True)

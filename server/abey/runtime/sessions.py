@@ -66,19 +66,26 @@ class Sessions:
 
     async def get(self, session_id: str) -> Live:
         """The session. Raises UnknownSession, SessionDamaged."""
-        entry = self._entries.get(session_id) or await self._load(session_id)
+        entry = await self._prepared(session_id)
         if isinstance(entry, Broken):
-            raise _damaged(entry.damage)
+            raise entry.refusal()
         return entry
 
     async def look(self, session_id: str) -> tuple[Machine, Damage | None]:
         """The session to be read only, as far as it can be. Raises UnknownSession, SessionDamaged."""
-        entry = self._entries.get(session_id) or await self._load(session_id)
+        entry = await self._prepared(session_id)
         if isinstance(entry, Live):
             return entry.machine, None
         if entry.machine is None:
-            raise _damaged(entry.damage)
+            raise entry.refusal()
         return entry.machine, entry.damage
+
+    async def _prepared(self, session_id: str) -> Entry:
+        """As `entry`; its agent file was read aside, so that whoever shows the session reads nothing for long."""
+        entry = await self.entry(session_id)
+        if entry.machine is not None:
+            await self._versions.prepare(entry.machine.session)
+        return await self.entry(session_id)  # it may be another one by now
 
     async def left_over(self, session_id: str) -> bool:
         """Whether only the beginnings of a session have this id: nobody was ever told that it is there. Raises
@@ -239,11 +246,3 @@ class Sessions:
         if opened.lost:
             log.warning("session %s lacks %d values: %s", session_id, len(opened.lost), ", ".join(opened.lost[:9]))
         return await revived(await asyncio.to_thread(follow, opened), self._versions)
-
-
-def _damaged(damage: Damage) -> SessionDamaged:
-    at = "" if damage.offset is None else f" at byte {damage.offset}"
-    way_out = f"`abey repair {damage.session_id}` says what can be done"
-    message = f"session {damage.session_id} is damaged{at}: {damage.reason}; {way_out}"
-    where = {} if damage.offset is None else {"offset": damage.offset}
-    return SessionDamaged(message, sessionId=damage.session_id, **where)

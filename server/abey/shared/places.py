@@ -49,6 +49,14 @@ def tcp_address_path(state: Path) -> Path:
     return Path(state) / "daemon.tcp"
 
 
+def read_tcp_address(state: Path) -> str | None:
+    """What that file says, `127.0.0.1:43210` or `[::1]:43210`; None where it is absent."""
+    try:
+        return tcp_address_path(state).read_text(encoding="ascii").strip() or None
+    except OSError:
+        return None
+
+
 _ADDRESS_BYTES = 4096
 
 

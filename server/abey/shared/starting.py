@@ -8,15 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from abey.shared.kinds import EXIT_OK, EXIT_UNREACHABLE
 from abey.shared.owner import NotOurs, peer_uid, private_folder, state_folder
 from abey.shared.places import log_path, read_address, socket_path
 
 POLL_SECONDS = 0.02
 LOG_BYTES = 4 << 20
 """A log longer than this becomes `daemon.log.1` when the next daemon is started."""
+
+ANOTHER_HOLDS = (EXIT_OK, EXIT_UNREACHABLE)
+"""How a daemon ends that finds another one in its place; 6 where it was to serve TCP, too."""
 
 
 class Unreachable(Exception):
@@ -45,16 +49,35 @@ class _Daemon(subprocess.Popen[bytes]):
         pass
 
 
-def connect(state_dir: Path, env: Mapping[str, str], start: bool, timeout: float) -> socket.socket:
+def connect(
+    state_dir: Path, env: Mapping[str, str], start: bool, timeout: float, turn: int | None = None
+) -> socket.socket:
     """A blocking socket to the daemon of `state_dir`; with `start` one is started when there is none.
 
-    `timeout` (seconds) bounds the wait for a daemon to accept. Raises NoDaemon, DidNotStart, NotOurDaemon.
+    `timeout` (seconds) bounds the wait for a daemon to accept; `turn` is what `keep_turn` gave to who has it. Raises
+    NoDaemon, DidNotStart, NotOurDaemon.
     """
     if found := _reach(state_dir, env):
         return found
     if not start:
         raise NoDaemon(f"no daemon is running for {state_dir}; `abey daemon start` starts one")
-    return _start(state_dir, env, timeout)
+    return _start(state_dir, env, timeout, turn)
+
+
+@contextmanager
+def keep_turn(state_dir: Path, timeout: float) -> Iterator[int]:
+    """Meanwhile nobody but the holder starts a daemon: who comes waits for the one that the holder starts.
+
+    Raises DidNotStart where another is still starting one after `timeout` seconds.
+    """
+    with _folder(state_dir) as folder:
+        for _ in range(max(1, round(timeout / POLL_SECONDS))):
+            if _locked(folder):
+                break
+            time.sleep(POLL_SECONDS)
+        else:
+            raise DidNotStart(f"another program has been starting a daemon of {state_dir} for {timeout:g} s; try again")
+        yield folder
 
 
 def command(env: Mapping[str, str]) -> list[str]:
@@ -74,17 +97,18 @@ def not_started(env: Mapping[str, str], error: OSError) -> str:
     return f"the daemon cannot be started: {error.filename}: {error.strerror}{named}"
 
 
-def _start(state_dir: Path, env: Mapping[str, str], timeout: float) -> socket.socket:
+def _start(state_dir: Path, env: Mapping[str, str], timeout: float, turn: int | None) -> socket.socket:
     """One starter at a time starts a daemon; the others wait for it, and take their turn should it fail."""
     daemon: _Daemon | None = None
-    with _folder(state_dir) as folder:
+    with _folder(state_dir) if turn is None else nullcontext(turn) as folder:
         for _ in range(max(1, round(timeout / POLL_SECONDS))):
             our_turn = _locked(folder)
             if found := _reach(state_dir, env):
                 return found
-            if daemon and daemon.poll():
+            ended = daemon.poll() if daemon else EXIT_OK
+            if daemon and ended not in (None, *ANOTHER_HOLDS):
                 raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_words(state_dir, daemon)}")
-            if our_turn and (daemon is None or daemon.returncode == 0):  # 0: an older one was still about to end
+            if our_turn and ended in ANOTHER_HOLDS:  # none was started, or an older one was still about to end
                 daemon = _spawn(state_dir, env)
             time.sleep(POLL_SECONDS)
     raise DidNotStart(f"no daemon accepted within {timeout:g} s; see {log_path(state_dir)}")

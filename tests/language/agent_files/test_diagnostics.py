@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
-from support.agent_documents import BARE, OWN, THEIRS, WORKSPACE, World, asker, document
+from support.agent_documents import BARE, HOME, OWN, THEIRS, WORKSPACE, World, asker, document
 
 from abey.runtime.agents.files import MAX_BYTES
 from abey.runtime.agents.findings import Fact
@@ -170,6 +170,17 @@ async def test_of_a_workspace_that_is_not_trusted_not_a_character_is_interpreted
         await language.code_lenses(doc, asker()),
         await language.symbols(doc, asker()),
     ] == [[], None, [], [], []]
+
+
+async def test_of_a_file_in_the_home_folders_own_abey_it_is_said_where_to_move_it() -> None:
+    doc, language = document("{", HOME / ".abey" / "agents" / "a.json"), World(commands=["abey.trust"]).language()
+    (finding,) = await language.diagnostics(doc, asker())
+    assert (finding.code, finding.message) == (
+        "untrusted",
+        "/home/ann cannot be trusted, and its agent files are not read: move this one to"
+        " /home/ann/.config/abey/agents, or into the .abey of a folder below",
+    )
+    assert await language.code_actions(doc, 0, 0, asker()) == []
 
 
 async def test_trusting_the_folder_is_offered_where_that_can_be_done() -> None:

@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from support.session_pages import ASKER, AT, FOLDER, call, document, item, looking, page, pending, said
 
 from abey.language.sessions.composer import COMPOSER, Composer, composer_of, with_composer
+from abey.language.sessions.offers import why_unmoved
 from abey.language.sessions.outline import headings
 from abey.language.sessions.page import Before, Page
 from abey.language.sessions.rendering import shown
@@ -90,7 +91,7 @@ def test_of_a_long_transcript_the_end_is_shown_with_the_numbers_that_its_parts_h
         "Call 42 `sh`: deferred",
         "Waiting",
     ]
-    assert "- call 42 `sh`, approval: `/state/documents/s1.42.args.json`" in text
+    assert "- call 42 `sh`, approval (`approval required`): `/state/documents/s1.42.args.json`" in text
 
 
 def test_of_a_large_transcript_as_much_is_shown_as_editors_can_bear_and_all_that_waits() -> None:
@@ -99,7 +100,7 @@ def test_of_a_large_transcript_as_much_is_shown_as_editors_can_bear_and_all_that
     assert len(text) < 200_000
     assert [one.title for one in headings(text) if one.level == 2] == [*(f"Turn {n}" for n in range(10, 17)), "Waiting"]
     assert "\nThe first 37 items are not shown;" in text
-    assert "- call 1 `sh`, approval: `/state/documents/s1.1.args.json`" in text
+    assert "- call 1 `sh`, approval (`approval required`): `/state/documents/s1.1.args.json`" in text
 
 
 def test_long_results_are_shown_without_their_middles() -> None:
@@ -274,3 +275,45 @@ def test_one_input_or_question_alone_never_makes_a_document_too_large_to_be_look
     asks = pending(kind="question", question=question)
     text = shown(page(item("input", parts=parts), call(), waits=(asks,)))
     assert ("- and 260 more parts\n" in text, len(text) < 30_000, text.count("characters left out")) == (True, True, 41)
+
+
+def test_a_session_without_input_says_that_it_waits_for_the_first_message() -> None:
+    def state(**more: Any) -> str:
+        return next(line for line in shown(page(turn=None, **more)).splitlines() if line.startswith("- state"))
+
+    assert state(state="completed") == "- state: completed, no input yet: it waits for the first message"
+    assert state(state="stopped") == "- state: stopped"
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (
+            page(call("c1"), waits=(pending("c1", tool="s\u202eh"),)),
+            "call 1 (s\\u202eh) waits (approval): run the code action Open arguments of call 1",
+        ),
+        (
+            page(call("c0"), call("c1"), waits=(pending("c0", "running"), pending("c1", "external"))),
+            "call 1 (sh) runs; call 2 (sh) waits (external): run the code action Open arguments of call 2",
+        ),
+        (
+            page(*(call(f"c{n}") for n in range(7)), waits=tuple(pending(f"c{n}", "running") for n in range(7))),
+            "; ".join(f"call {n} (sh) runs" for n in range(1, 6)) + "; and 2 more",
+        ),
+        (
+            page(paused={"at": AT}),
+            "the session is paused; `abey session resume s1` ends that",
+        ),
+        (
+            page(paused={"reason": "lunch\x1b", "at": AT}),
+            "the session is paused (lunch\\x1b); `abey session resume s1` ends that",
+        ),
+        (
+            page(state="completed"),
+            "the session waits for a message; write it below the composer line, and run the code action Send",
+        ),
+        (page(activity="model"), "the session is partialUserTurn, model"),
+    ],
+)
+def test_why_a_step_does_nothing_is_said_with_the_way_on(found: Page, why: str) -> None:
+    assert why_unmoved(found) == why

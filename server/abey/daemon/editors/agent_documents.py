@@ -41,6 +41,7 @@ class AgentDocuments:
         self.commands: Mapping[str, Command] = {TRUST: self.trust}
         outlook = Outlook(
             trusts=services.registry.may_read,
+            is_in_workspace=lambda path: services.registry.workspace_around(path) is not None,
             key_facts=partial(key_facts, services.keys),
             pending_of=self.pending_of,
             commands=lambda: self.commands,

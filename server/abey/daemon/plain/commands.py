@@ -2,26 +2,32 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from abey.daemon.editors.commands import Command, Token
 from abey.daemon.plain.composing import Composing, Draft
 from abey.daemon.plain.parts import Handlers, started
 from abey.daemon.plain.targets import document_name, params_of
+from abey.daemon.plain.telling import tell
 from abey.daemon.plain.working import Work, Working
 from abey.errors import InvalidArguments
 from abey.language.sessions.harmless import harmless_line
-from abey.language.sessions.offers import CANCEL, RUN, SEND, STEP
+from abey.language.sessions.offers import CANCEL, RUN, SEND, STEP, why_unmoved
 from abey.protocol import methods as m
 from abey.protocol import requests as r
 from abey.protocol.base import Json
+from abey.protocol.methods import Method
 from abey.protocol.session import Session
 from abey.rpc.dispatch import validated
 from abey.rpc.peer import Peer
 
 NOTHING = "there is nothing below the composer line to be sent; write it there, and try again"
 
+UNMOVED = ("waiting", "paused", "completed")
+"""Outcomes of steps and runs that may have done nothing."""
+
 Later = Coroutine[Any, Any, Json]
+P = TypeVar("P", r.StepParams, r.RunParams)
 
 
 class Commands:
@@ -79,7 +85,7 @@ class Commands:
         if draft is not None and not said and session.state == "completed" and session.activity == "idle":
             await self._take(peer, draft)
         work = self._work(peer, session, "Step", started)
-        return await self._working.do(peer, token, work, _wire(self._handlers.ask(m.STEP, peer, wanted)))
+        return await self._working.do(peer, token, work, self._driven(m.STEP, peer, wanted))
 
     async def _run(self, peer: Peer, params: dict[str, Json], draft: Draft | None, token: Token) -> Json:
         """A run; of a session whose turn has ended it begins a turn with what the composer says."""
@@ -88,10 +94,24 @@ class Commands:
         if draft is not None and session.state == "completed" and session.activity == "idle":
             await self._take(peer, draft)
         work = self._work(peer, session, "Run", lambda now: {**started(now), "steps": 0})
-        return await self._working.do(peer, token, work, _wire(self._handlers.ask(m.RUN, peer, wanted)))
+        return await self._working.do(peer, token, work, self._driven(m.RUN, peer, wanted))
 
     async def _cancel(self, peer: Peer, params: dict[str, Json], _draft: Draft | None, _token: Token) -> Json:
-        return (await self._handlers.ask(m.CANCEL, peer, validated(m.CANCEL, params))).wire()
+        result = await self._handlers.ask(m.CANCEL, peer, validated(m.CANCEL, params))
+        if not result.applied and peer.plain:
+            tell(peer, "nothing was cancelled: no turn is open")
+        return result.wire()
+
+    async def _driven(self, method: Method[P, Any], peer: Peer, params: P) -> Json:
+        """What a step or a run answers. Where it did nothing whoever sits there is told why, for editors show no
+        results of commands."""
+        session_id = params.session_id
+        before = await self._handlers.session(session_id)
+        result = await self._handlers.ask(method, peer, params)
+        if peer.plain and result.outcome in UNMOVED and result.session.revision == before.revision:
+            tell(peer, f"nothing was done: {why_unmoved(await self._handlers.pages.read(session_id))}")
+        answer: Json = result.wire()
+        return answer
 
     async def _deliver(self, peer: Peer, params: dict[str, Json]) -> r.SendResult:
         wanted = validated(m.SEND, params)
@@ -106,7 +126,3 @@ class Commands:
 
     def _work(self, peer: Peer, session: Session, what: str, standing: Callable[[Session], Json]) -> Work:
         return self._handlers.work(peer, session.session_id, f"{what}: {harmless_line(session.title, 80)}", standing)
-
-
-async def _wire(result: Coroutine[Any, Any, Any]) -> Json:
-    return (await result).wire()

@@ -7,6 +7,7 @@ from abey.language.language import Asker, Document
 from abey.runtime.agents.files import MAX_BYTES
 from abey.runtime.agents.findings import Finding
 from abey.shared.escaping import escape_line
+from abey.shared.workspace import MARK
 
 MOST = 500
 SOURCE = "abey"
@@ -44,6 +45,16 @@ def diagnostic(view: View, found: Finding) -> lsp.Diagnostic:
 def untrusted(document: Document, folder: str) -> lsp.Diagnostic:
     """Said of a file of which not a character was read (security.md, Workspaces)."""
     message = f"this folder is not trusted, and its agent files are not read: abey trust {escape_line(folder)}"
+    top = document.text.range(0, 0)
+    return lsp.Diagnostic(top, message, lsp.DiagnosticSeverity.Information, "untrusted", source=SOURCE)
+
+
+def misplaced(document: Document, folder: str, home: str) -> lsp.Diagnostic:
+    """The same where no folder is to be trusted: the file is in the `.abey` of the home folder, or of everybody's."""
+    message = (
+        f"{escape_line(folder)} cannot be trusted, and its agent files are not read: move this one to"
+        f" {escape_line(home)}, or into the {MARK} of a folder below"
+    )
     top = document.text.range(0, 0)
     return lsp.Diagnostic(top, message, lsp.DiagnosticSeverity.Information, "untrusted", source=SOURCE)
 

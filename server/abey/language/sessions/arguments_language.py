@@ -5,7 +5,6 @@ from pathlib import Path
 
 from lsprotocol import types as lsp
 
-from abey.language.agent_files.turns import Turns
 from abey.language.language import Asker, Document
 from abey.language.sessions.argument_findings import answered, findings
 from abey.language.sessions.arguments import schema_of
@@ -14,6 +13,7 @@ from abey.language.sessions.offers import Offer, call_offers
 from abey.language.sessions.page import Look, Page, Waiting
 from abey.language.sessions.schema_completion import completion
 from abey.language.sessions.telling import hover_of, shown_wait
+from abey.language.turns import Turns
 from abey.runtime.agents.aside import Aside
 from abey.runtime.agents.findings import Finding, Severity
 

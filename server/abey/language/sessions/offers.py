@@ -7,6 +7,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from abey.language.sessions.arguments import offered, title
+from abey.language.sessions.harmless import harmless_line
 from abey.language.sessions.page import Page, Waiting
 
 SEND = "abey.send"
@@ -15,6 +16,9 @@ RUN = "abey.run"
 CANCEL = "abey.cancel"
 OPEN = "abey.open"
 COMPLETE = "abey.complete"
+
+WAITS_TOLD = 5
+"""Calls that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,26 @@ def session_offers(page: Page, uri: str, message: str) -> Iterator[Offer]:
 def open_offer(waiting: Waiting) -> Offer:
     argument = {"sessionId": waiting.pending.session_id, "call": waiting.n}
     return Offer(f"Open arguments of call {waiting.n}", OPEN, argument)
+
+
+def why_unmoved(page: Page) -> str:
+    """Why a step or a run of the session does nothing, and the way out."""
+    session = page.session
+    if session.paused is not None:
+        reason = f" ({harmless_line(session.paused.reason, 200)})" if session.paused.reason else ""
+        return f"the session is paused{reason}; `abey session resume {session.session_id}` ends that"
+    if session.state == "completed":
+        return "the session waits for a message; write it below the composer line, and run the code action Send"
+    waits = [_way_on(one) for one in page.waiting]
+    more = [f"and {len(waits) - WAITS_TOLD} more"] if len(waits) > WAITS_TOLD else []
+    return "; ".join((*waits[:WAITS_TOLD], *more)) or f"the session is {session.state}, {session.activity}"
+
+
+def _way_on(waiting: Waiting) -> str:
+    call = f"call {waiting.n} ({harmless_line(waiting.pending.tool, 60)})"
+    if not waiting.has_document:
+        return f"{call} runs"
+    return f"{call} waits ({waiting.pending.kind}): run the code action {open_offer(waiting).title}"
 
 
 def call_offers(waiting: Waiting, uri: str) -> Iterator[Offer]:

@@ -71,7 +71,8 @@ def _head(session: Session) -> Iterator[str]:
 def _state(session: Session) -> str:
     turn = session.turn
     if turn is None:
-        return session.state
+        is_new = session.state == "completed" and not session.queued
+        return f"{session.state}, no input yet: it waits for the first message" if is_new else session.state
     end = f"ended ({turn.end})" if turn.end else "open"
     return f"{session.state}, {session.activity}; turn {turn.n} {end}"
 
@@ -146,10 +147,9 @@ def _waiting(page: Page) -> Iterator[str]:
 
 def _wait(page: Page, one: Waiting) -> str:
     pending = one.pending
-    reason = f" ({code(pending.reason)})" if pending.reason else ""
     where = f": {code(str(page.path(one.name)), 4096)}" if one.has_document else ""
     question = f"\n\n{block(_abridged(pending.question.prompt, TEXT_SHOWN))}" if pending.question else "\n"
-    return f"- call {one.n} {code(pending.tool)}, {pending.kind}{reason}{where}{question}"
+    return f"- call {one.n} {code(pending.tool)}, {pending.kind} ({code(pending.reason)}){where}{question}"
 
 
 def _json(value: Json) -> str:

@@ -12,6 +12,7 @@ from abey.runtime.agents import files
 from abey.runtime.agents.findings import Finding
 from abey.runtime.agents.loading import Loaded, load_text
 from abey.runtime.agents.resolve import resolve
+from abey.runtime.agents.staleness import broken_words
 from abey.shared.escaping import escape_line
 
 SETTLED_NS = 2_000_000_000
@@ -101,7 +102,8 @@ def _entry(path: Path, stamp: files.Stamp | None, current: Loaded, known: Entry 
         is_same = known is not None and known.agent == agent
         return Entry(path, stamp, settled, current, current.config, known.agent if known and is_same else agent)
     if known is not None and known.agent is not None:
-        return replace(known, stamp=stamp, settled=settled, current=current, agent=replace(known.agent, stale=True))
+        stale = replace(known.agent, stale=broken_words(current.first_error(path)))
+        return replace(known, stamp=stamp, settled=settled, current=current, agent=stale)
     return Entry(path, stamp, settled, current, None, None)
 
 

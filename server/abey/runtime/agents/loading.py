@@ -37,6 +37,12 @@ class Loaded:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return findings.diagnostics(self.text, self.findings)
 
+    def first_error(self, path: Path) -> str:
+        """In one line: where in the file, and the fact."""
+        first = self.errors[0]
+        at = self.diagnostics()[self.findings.index(first)].range.start
+        return f"{escape_line(str(path))}:{at.line + 1}:{at.character + 1}: {first.message}"
+
 
 Look = Callable[[AgentConfig], Iterable[Fact]]
 """Says more about a config than its file can tell: what is there on this machine."""

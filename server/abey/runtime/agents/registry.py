@@ -89,7 +89,7 @@ class Registry:
             self._check(workspace)
         entry = self._entries.at(_absolute(path))
         if entry.agent is None:
-            raise _invalid(escape_line(str(entry.path)), entry.current, path=str(entry.path))
+            raise _invalid(entry.current.first_error(entry.path), entry.current, path=str(entry.path))
         return self._priced(entry.agent, entry.config)
 
     async def prepare(self, path: Path, workspace: str | None = None) -> None:
@@ -102,7 +102,9 @@ class Registry:
         """The agent of a JSON value; its relative paths are relative to `cwd`. Raises InvalidAgent."""
         loaded = load_value(config, Path(cwd) if cwd else None)
         if loaded.config is None:
-            raise _invalid("the inline config", loaded)
+            first = loaded.errors[0]
+            at = f" at {escape_line(first.pointer)}" if first.pointer else ""
+            raise _invalid(f"the inline config{at}: {first.message}", loaded)
         return self._priced(resolve(loaded.config, loaded.raw), loaded.config)
 
     def from_config(self, config: Mapping[str, Any]) -> Agent:
@@ -240,9 +242,6 @@ def _listing(entry: Entry, best: Mapping[str, Entry]) -> AgentListing:
     )
 
 
-def _invalid(name: str, loaded: Loaded, **details: str) -> InvalidAgent:
-    """The first error in one line: where, and the fact; the rest is in `data.diagnostics`."""
-    first, at = loaded.errors[0], loaded.diagnostics()[loaded.findings.index(loaded.errors[0])].range.start
-    where = f":{at.line + 1}:{at.character + 1}" if details else f" at {escape_line(first.pointer) or '/'}"
-    shown = [diagnostic.wire() for diagnostic in loaded.diagnostics()]
-    return InvalidAgent(f"{name}{where}: {first.message}", diagnostics=shown, **details)
+def _invalid(first_error: str, loaded: Loaded, **details: str) -> InvalidAgent:
+    """The first error in one line; the rest is in `data.diagnostics`."""
+    return InvalidAgent(first_error, diagnostics=[diagnostic.wire() for diagnostic in loaded.diagnostics()], **details)

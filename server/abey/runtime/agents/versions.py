@@ -7,14 +7,13 @@ from pathlib import Path
 
 from abey.core.agent import Agent
 from abey.core.session import Session
-from abey.errors import AbeyError, InvalidAgent, PermissionDenied, UnknownAgent
+from abey.errors import AbeyError, InvalidAgent
 from abey.protocol.base import Json
+from abey.runtime.agents.staleness import NOT_READ, why_stale
 from abey.runtime.ports import AgentSource
 from abey.runtime.store.store import Store
 
 KEPT = 256
-NOT_READ = (UnknownAgent, InvalidAgent, PermissionDenied)
-"""Why a session goes on with the version that it used last."""
 
 
 class Versions:
@@ -33,23 +32,30 @@ class Versions:
             return self.stored(session, session.config_hash)
         try:
             return self._source.by_file(Path(path), session.created.workspace)
-        except NOT_READ:
-            return replace(self.stored(session, session.config_hash), stale=True)
+        except NOT_READ as error:
+            return replace(self.stored(session, session.config_hash), stale=why_stale(error))
 
-    async def prepared(self, session: Session) -> Agent:
-        """The same; a file that takes long to read holds up nobody else."""
+    async def prepare(self, session: Session) -> None:
+        """What `latest` would have to read for long is read aside: it holds up nobody else."""
         if session.created.agent_file is not None:
             await self._source.prepare(Path(session.created.agent_file), session.created.workspace)
+
+    async def prepared(self, session: Session) -> Agent:
+        """`latest` after `prepare`."""
+        await self.prepare(session)
         return self.latest(session)
 
-    def of_row(self, path: str | None, config_hash: str, workspace: str | None = None) -> Agent:
-        """What `latest` gives for a session of this agent file, configHash and workspace, without its record. Raises
+    async def of_row(self, path: str | None, config_hash: str, workspace: str | None = None) -> Agent:
+        """What `prepared` gives for a session of this agent file, configHash and workspace, without its record. Raises
         AbeyError also where only the session's own record would tell."""
+        stale = None
         if path is not None:
-            with suppress(*NOT_READ):
+            await self._source.prepare(Path(path), workspace)
+            try:
                 return self._source.by_file(Path(path), workspace)
-        kept = self._kept.get(config_hash) or self._from_store(config_hash)
-        return kept if path is None else replace(kept, stale=True)
+            except NOT_READ as error:
+                stale = why_stale(error)
+        return replace(self._kept.get(config_hash) or self._from_store(config_hash), stale=stale)
 
     def find(self, session: Session, config_hash: str) -> Agent | None:
         """The version of that hash, None where nobody kept it."""

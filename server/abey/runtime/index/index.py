@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from abey.core.titles import may_have_titled
 from abey.errors import UnknownSession
 from abey.protocol.base import Timestamp
-from abey.protocol.journal import Record, Updated
+from abey.protocol.journal import Record
 from abey.runtime.index.database import UNKNOWN, Change, Database
 from abey.runtime.index.file import IndexFailed
 from abey.runtime.index.rows import Found, Row
@@ -194,7 +195,7 @@ class Index:
 
 def _change(dirty: _Dirty) -> tuple[Live, int | None, tuple[Record, ...]]:
     """After a new title the old one is sought no more: then all is looked at."""
-    renamed = any(isinstance(record.data, Updated) and record.data.title is not None for record in dirty.records)
+    renamed = any(may_have_titled(dirty.live.machine.session, record.data) for record in dirty.records)
     return dirty.live, None if renamed else dirty.base, tuple(dirty.records)
 
 

@@ -20,8 +20,9 @@ _TOO_MUCH = "nested too deeply, or a number of too many digits, to be checked"
 _LINEAR = " that is matched in linear time: look-around and back references are not"
 
 
-def check_arguments(schema: Mapping[str, Any], value: Any) -> str | None:
-    """What is wrong with `value`, in a line (`at /path: …`), or None. A broken schema is said to be broken.
+def check_arguments(schema: Mapping[str, Any], value: Any, what: str = "the arguments") -> str | None:
+    """What is wrong with `value`, in a line (`at /path: …`, or `what: …` of all of it), or None. A broken schema is
+    said to be broken.
 
     Patterns are matched in linear time, so no value keeps this busy for long.
     """
@@ -31,8 +32,8 @@ def check_arguments(schema: Mapping[str, Any], value: Any) -> str | None:
     try:
         error = next(iter(validator.iter_errors(_as_text_allows(value))), None)
     except (ValueError, RecursionError):
-        return _line((), _TOO_MUCH)
-    return _line(error.instance_path, error.message) if error else None
+        return _line((), _TOO_MUCH, what)
+    return _line(error.instance_path, error.message, what) if error else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def _compiled(text: str) -> "tuple[str | None, Validator | None]":
         return None, validator_for(text, retriever=_refused, pattern_options=RegexOptions(), validate_formats=False)
     except ValidationError as error:
         unclear = error.message.endswith(_NO_REGEX)
-        return _broken(f" {_line(error.instance_path, error.message + (_LINEAR if unclear else ''))}"), None
+        at = escape_line(_pointer(error.instance_path))
+        return _broken(f"{f' at {at}' if at else ''}: {_short(error.message + (_LINEAR if unclear else ''))}"), None
 
 
 def _refused(_: str) -> NoReturn:
@@ -106,8 +108,10 @@ def _broken(how: str) -> str:
     return f"the tool's schema is broken{how}"
 
 
-def _line(path: Iterable[str | int], message: str) -> str:
-    return f"at {escape_line(_pointer(path)) or '/'}: {_short(message)}"
+def _line(path: Iterable[str | int], message: str, whole: str) -> str:
+    """`whole` is the name of what has no path: the JSON pointer of the whole is empty."""
+    pointer = escape_line(_pointer(path))
+    return f"{f'at {pointer}' if pointer else whole}: {_short(message)}"
 
 
 def _pointer(path: Iterable[str | int]) -> str:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from abey.language.agent_files.turns import Turns
+from abey.language.turns import Turns
 from abey.runtime.agents.aside import Aside
 
 

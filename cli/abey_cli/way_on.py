@@ -1,0 +1,25 @@
+"""Which command brings a session on from where it stands."""
+
+from typing import Any
+
+ANSWERS = {
+    "approval": "`abey session approve {0}` (or `deny`)",
+    "question": "`abey session complete {0} --text ANSWER`",
+    "external": "`abey session complete {0} FILE`",
+    "uncertain": "`abey session rerun {0}`, or `abey session complete {0} FILE`",
+    "running": "`abey session complete {0} FILE`",
+}
+"""What answers a pending call, by its kind."""
+
+
+def way_on(session: Any) -> str | None:
+    """Words for people; None where nothing is to be done, or somebody does it already."""
+    if session["activity"] != "idle" or session["state"] in ("completed", "stopped"):
+        return None
+    session_id = session["sessionId"]
+    calls = [call for call in session["pending"] if call["kind"] in ANSWERS and call["kind"] != "running"]
+    if not calls or session.get("paused") is not None:
+        return f"`abey session resume {session_id}` goes on"
+    one = ANSWERS[calls[0]["kind"]].format(calls[0]["token"])
+    others = "" if len(calls) == 1 else ", and so for each token"
+    return f"next: {one}{others}; then `abey session resume {session_id}` goes on"
