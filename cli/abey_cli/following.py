@@ -91,7 +91,8 @@ def event_value(context: Context, event: Any) -> None:
 
 
 def next_message(context: Context, back: Callable[[], None]) -> Message | None:
-    """The next message; None where nobody reads any more. After a daemon went it waits for another, and calls `back`.
+    """The next message; None where nobody reads any more. After a daemon went it waits for another, calls `back`, and
+    answers an empty message: what is waited for may have come with that.
 
     Raises Failure: `timeout` at the deadline.
     """
@@ -107,7 +108,7 @@ def next_message(context: Context, back: Callable[[], None]) -> Message | None:
         if failure.kind not in GONE or context.transport == "stdio":
             raise
         context.console.note(f"abey: {failure.message}; waiting for another daemon")
-    return next_message(context, back) if _reconnected(context, back) else None
+    return {} if _reconnected(context, back) else None
 
 
 def _reconnected(context: Context, back: Callable[[], None]) -> bool:

@@ -30,6 +30,9 @@ class Program:
         kill(self._process.pid)
         self._process.communicate()
 
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
     def line(self) -> str:
         """The next line of its stdout; fails where none comes."""
         assert self._process.stdout is not None
@@ -100,7 +103,11 @@ def test_a_step_and_a_resume_tell_what_happens_in_them_alone(place: Place) -> No
     resumed = place.run("session", "resume", named, "--events")
     assert (resumed.code, resumed.out.splitlines()[0]) == (3, "State: PartialUserTurn")
     [call] = place.rpc("agents/pending")["items"]
-    assert resumed.err.splitlines() == [f"waits: {call['token']} (bump)"]
+    waits, way_on = resumed.err.splitlines()
+    assert (waits, way_on.split(" (or")[0]) == (
+        f"waits: {call['token']} (bump)",
+        f"next: `abey session approve {call['token']}`",
+    )
 
 
 def test_a_tail_shows_the_end_of_the_transcript(place: Place) -> None:
@@ -132,6 +139,21 @@ def test_a_tail_goes_on_over_the_end_of_a_daemon_and_misses_nothing(
     told += [one["params"] for one in more]
     assert (code, last["result"]["session"]["state"]) == (0, "stopped")
     assert told == all_events(place, named)[first["seq"] :]
+
+
+def test_a_tail_hears_of_an_end_that_came_while_it_had_no_daemon(place: Place, nursery: Nursery) -> None:
+    named = started(place, script=[says("hello")])
+    with Program(place, "session", "tail", "-f", named, "--json") as program:
+        program.value()
+        pid = place.daemon_pid()
+        assert pid is not None
+        program.signal(signal.SIGSTOP)
+        kill(pid)
+        nursery.wake(place).close()
+        place.abey("session", "stop", named, "--yes")
+        program.signal(signal.SIGCONT)
+        code, rest = program.rest()
+    assert (code, json.loads(rest[-1])["result"]["session"]["state"]) == (0, "stopped")
 
 
 def test_a_tail_ends_with_what_it_follows_and_says_why(place: Place) -> None:
