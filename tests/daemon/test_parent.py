@@ -131,3 +131,4 @@ async def test_a_launcher_that_leaves_at_once_is_not_waited_for(tmp_path: Path) 
     daemon.peer.writer.write_eof()
     assert await daemon.peer.message() is None
     await until(lambda: not socket_path(tmp_path / "state", env).exists())
+    assert (await daemon.end())[0] == 0
