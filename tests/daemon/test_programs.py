@@ -165,7 +165,7 @@ async def test_a_starter_waits_for_a_daemon_on_its_way_out_whatever_its_own_is_t
     lock.release()
     (await coming).close()
     await until(lambda: bool(_holders(tmp_path)))
-    assert (read_tcp_address(tmp_path / "state") is not None) == bool(listen)
+    await until(lambda: (read_tcp_address(tmp_path / "state") is not None) == bool(listen))
 
 
 async def test_a_daemon_without_clients_ends_by_itself_and_one_with_a_client_does_not(env: dict[str, str]) -> None:
