@@ -75,7 +75,8 @@ async def run_daemon(settings: Settings, create: Create, ways: Ways) -> int:
     await app.start()
     reception = Reception(app.surface, LIMITS)
     listener = Listener(reception, ways.socket, settings.socket, settings.state_dir)
-    doors: list[Listener | TcpListener] = [listener, *_loopback(settings, ways, reception)]
+    # TCP first: whoever is greeted at the socket is told where it is
+    doors: list[Listener | TcpListener] = [*_loopback(settings, ways, reception), listener]
     for door in doors:
         await door.start()
     log.info("serving %s at %s", settings.state_dir, settings.socket)
