@@ -235,3 +235,29 @@ def zombies() -> set[str]:
 
 def python_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+async def test_a_program_beyond_those_that_may_run_waits_for_its_turn(launcher: Launcher, tmp_path: Path) -> None:
+    runner = CommandRunner(launcher, SystemClock(), {}, programs=1)
+    first = "touch begun; until [ -e go ]; do sleep 0.01; done; touch ended; echo first"
+    running = asyncio.create_task(run_shell(runner, first, tmp_path))
+    await until((tmp_path / "begun").exists)
+    waiting = asyncio.create_task(run_shell(runner, "[ -e ended ] && echo second", tmp_path))
+    late = await runner.run(command_tool(["true"], timeoutSeconds=0.05), call_of({}, tmp_path))
+    (tmp_path / "go").touch()
+    none = ToolOutcome("1 programs of tools are running, and none ended in time", "tool/failed")
+    assert (late, await running, await waiting) == (none, ToolOutcome("first\n"), ToolOutcome("second\n"))
+
+
+async def test_a_call_that_is_cancelled_while_it_waits_for_its_turn_takes_none(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    runner = CommandRunner(launcher, SystemClock(), {}, programs=1)
+    running = asyncio.create_task(run_shell(runner, "touch begun; until [ -e go ]; do sleep 0.01; done", tmp_path))
+    await until((tmp_path / "begun").exists)
+    waiting = asyncio.create_task(run_shell(runner, "touch ran", tmp_path))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    (tmp_path / "go").touch()
+    assert await running == ToolOutcome("")
+    assert await run_shell(runner, "ls", tmp_path) == ToolOutcome("begun\ngo\n")

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager
 
 from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
@@ -19,11 +19,19 @@ from abey.runtime.tools.whole import WholeOutput
 _LAST_CHUNKS = 32
 """What a pipe may still hold after its writers are gone, and more."""
 
+PROGRAMS = 128
+"""Of all sessions together at one time: the next ones wait for their turn, at most as long as they may run."""
+
 
 class CommandRunner:
-    """A ports.ToolRunner. `environment` is the daemon's, of which a tool gets only the variables it names."""
+    """A ports.ToolRunner. `environment` is the daemon's, of which a tool gets only the variables it names; `programs`
+    run at one time."""
 
-    def __init__(self, launcher: Launcher, clock: Clock, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, launcher: Launcher, clock: Clock, environment: Mapping[str, str], programs: int = PROGRAMS
+    ) -> None:
+        self._programs = programs
+        self._turns = asyncio.Semaphore(programs)
         self._launcher = launcher
         self._clock = clock
         self._environment = environment
@@ -46,7 +54,8 @@ class CommandRunner:
     async def _ending(self, program: Program, seconds: float, output: WholeOutput) -> tuple[str | None, str | None]:
         """The kind of failure, if it is one, and what is said of it below the output."""
         try:
-            ended = await self._run(program, seconds, output)
+            async with self._turn(seconds):
+                ended = await self._run(program, seconds, output)
         except CannotStart as error:
             return "tool/failed", str(error)
         except OSError as error:
@@ -54,6 +63,19 @@ class CommandRunner:
         if ended is None:
             return "tool/timeout", f"[timed out after {seconds:g} second{'' if seconds == 1 else 's'}]"
         return (None, None) if ended.exit_code == 0 else ("tool/failed", _how(ended))
+
+    @asynccontextmanager
+    async def _turn(self, seconds: float) -> AsyncIterator[None]:
+        """Raises CannotStart where there is none in `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise CannotStart(f"{self._programs} programs of tools are running, and none ended in time") from None
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     async def _run(self, program: Program, seconds: float, output: WholeOutput) -> Ended | None:
         """How the program ended, None if its time was over. In any case nothing of it is left."""
