@@ -107,6 +107,36 @@ def test_what_is_offered_can_be_done(place: Place) -> None:
     assert kept == []
 
 
+def test_nothing_that_is_asked_of_a_file_starts_a_tool(place: Place) -> None:
+    ran = place.root / "ran"
+    program = written(place.agents / "tools" / "program", f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    tools = [
+        {"kind": "command", "name": "own", "argv": [str(program)]},
+        {"kind": "executables", "directory": "tools/"},
+        {"kind": "mcp", "name": "fs", "command": [str(program)]},
+    ]
+    rules = [{"tool": "mcp_fs_read", "disposition": "defer"}]
+    model = {"provider": "scripted", "script": []}
+    text = json.dumps({"slug": "a", "model": model, "tools": tools, "toolCallPolicy": {"rules": rules}})
+    path = written(place.agents / "a.json", text)
+    with plain_editor(place) as editor:
+        editor.visit(path)
+        assert ("not-checked", 0, 3) in found(editor, path)
+        place_of_rule = at(text, '"mcp_fs_read"')
+        for method in ("completion", "hover"):
+            ask(editor, method, path, position=place_of_rule)
+        titles(editor, path, place_of_rule)
+        for method in ("codeLens", "documentSymbol"):
+            ask(editor, method, path)
+    place.rpc("agents/validate", uri=path.as_uri())
+    place.rpc("agents/validate", text=text)
+    place.rpc("agents/list")
+    place.rpc("agents/explain", agentFile=str(path), tool="own", arguments={})
+    place.abey("agents", "check", str(path))
+    assert not ran.exists()
+
+
 def test_the_outline_is_told(place: Place) -> None:
     path = written(place.agents / "release.json", TEXT)
     tree = {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}

@@ -4,11 +4,14 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from support.e2e import PROGRAMS, Place, calls, deferred, says, until
 from support.e2e_peer import Peer, Refusal
+
+from abey.rpc.framing import frame
 
 CANCELLED = -32800
 
@@ -45,6 +48,41 @@ def test_a_step_outlives_the_client_that_asked_for_it(place: Place) -> None:
     assert place.session(session["sessionId"])["state"] == "userTurn"
     assert place.abey("session", "step", session["sessionId"]) == "State: LlmTurn (completed)\nend\n"
     assert place.ran() == 1
+
+
+def inputs(place: Place, session_id: str) -> list[str]:
+    items = place.rpc("agents/transcript", sessionId=session_id)["items"]
+    return [part["text"] for item in items if item["kind"] == "input" for part in item["parts"]]
+
+
+def test_whenever_a_client_is_killed_asking_again_brings_its_input_once(place: Place) -> None:
+    """At moments all over the life of the program, from its first instruction to after its answer."""
+    session_id = started(place)["sessionId"]
+    for n in range(20):
+        words = ("session", "send", session_id, f"input {n}", "--idempotency-key", f"k{n}")
+        client = place.popen(*words)
+        with suppress(subprocess.TimeoutExpired):
+            client.wait(n * 0.008)
+        client.kill()
+        client.communicate()
+        place.abey(*words)
+    assert inputs(place, session_id) == ["x", *(f"input {n}" for n in range(20))]
+
+
+def test_a_request_counts_once_it_has_arrived_whole_and_not_before(place: Place) -> None:
+    session_id = started(place)["sessionId"]
+    sent = []
+    for n, part in enumerate((0.0, 0.1, 0.4, 0.9, 0.99, 1.0)):
+        with place.peer() as peer:
+            params = {"sessionId": session_id, "prompt": f"input {n}", "inputId": f"i{n}"}
+            message = {"jsonrpc": "2.0", "id": 99, "method": "agents/send", "params": params}
+            whole = frame(json.dumps(message).encode())
+            peer.raw(whole[: int(len(whole) * part)])
+    until(lambda: inputs(place, session_id) == ["x", "input 5"])
+    for n in range(6):
+        place.rpc("agents/send", sessionId=session_id, prompt=f"input {n}", inputId=f"i{n}")
+        sent.append(f"input {n}")
+    assert sorted(inputs(place, session_id)) == [*sent, "x"]
 
 
 def test_cancelling_a_request_ends_only_its_wait(place: Place) -> None:

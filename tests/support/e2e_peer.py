@@ -83,6 +83,10 @@ class Peer:
     def notify(self, method: str, params: Message) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
+    def raw(self, data: bytes) -> None:
+        """Sends bytes as they are."""
+        self._connection.sendall(data)
+
     def answer(self, request_id: int) -> Any:
         """The result of a request that was started. Raises Refusal, Gone."""
         end = time.monotonic() + PATIENCE
