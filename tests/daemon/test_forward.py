@@ -3,11 +3,12 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,16 @@ class Editor:
 
     peer: RawPeer
     status: asyncio.Future[int]
+
+
+@contextmanager
+def no_daemon(root: Path) -> Iterator[socket.socket]:
+    """Where the daemon of `root` would listen, to be accepted from by hand."""
+    path = root / "run" / socket_path(root, {}).name
+    with bind(path) as bound:
+        write_address(root, path)
+        bound.setblocking(False)
+        yield bound
 
 
 @asynccontextmanager
@@ -118,12 +129,9 @@ async def test_hostile_bytes_reach_the_daemon_and_its_refusal_the_client(tmp_pat
 
 
 async def test_what_is_open_when_the_daemon_goes_is_answered_and_the_forwarder_ends_with_1(tmp_path: Path) -> None:
-    path = tmp_path / "run" / socket_path(tmp_path, {}).name
-    with bind(path) as bound:
-        write_address(tmp_path, path)
-        bound.setblocking(False)
+    loop = asyncio.get_running_loop()
+    with no_daemon(tmp_path) as bound:
         async with editor(tmp_path) as client:
-            loop = asyncio.get_running_loop()
             accepted, _ = await loop.sock_accept(bound)
             for request_id in (1, "1", 2):
                 client.peer.ask(request_id, "agents/wait")
@@ -147,12 +155,9 @@ async def test_what_is_open_when_the_daemon_goes_is_answered_and_the_forwarder_e
 
 async def test_a_daemon_that_hangs_up_before_it_said_a_word_is_replaced_by_the_next(tmp_path: Path) -> None:
     """It was about to end when we came."""
-    path = tmp_path / "run" / socket_path(tmp_path, {}).name
-    with bind(path) as bound:
-        write_address(tmp_path, path)
-        bound.setblocking(False)
+    loop = asyncio.get_running_loop()
+    with no_daemon(tmp_path) as bound:
         async with editor(tmp_path) as client:
-            loop = asyncio.get_running_loop()
             first, _ = await loop.sock_accept(bound)
             client.peer.ask(1, "initialize", INITIALIZE)
             assert b"initialize" in await loop.sock_recv(first, 1 << 16)
@@ -168,12 +173,9 @@ async def test_a_daemon_that_hangs_up_before_it_said_a_word_is_replaced_by_the_n
 
 
 async def test_daemons_that_all_hang_up_are_not_tried_for_ever(tmp_path: Path) -> None:
-    path = tmp_path / "run" / socket_path(tmp_path, {}).name
-    with bind(path) as bound:
-        write_address(tmp_path, path)
-        bound.setblocking(False)
+    loop = asyncio.get_running_loop()
+    with no_daemon(tmp_path) as bound:
         async with editor(tmp_path) as client:
-            loop = asyncio.get_running_loop()
             early, _ = await loop.sock_accept(bound)
             early.close()
             client.peer.ask(1, "initialize", INITIALIZE)

@@ -186,14 +186,19 @@ async def test_so_many_questions_may_wait_for_one_client() -> None:
             task.cancel()
 
 
-async def test_a_request_may_ask_its_client_before_it_is_answered() -> None:
+def showing() -> Stage:
+    """Its commands ask the client to show a document."""
     stage = Stage()
 
     async def show(peer: Peer, _: Any) -> Any:
         return await peer.ask("window/showDocument", {"uri": "file:///a"})
 
     stage.features["workspace/executeCommand"] = show
-    async with greeted(stage) as link:
+    return stage
+
+
+async def test_a_request_may_ask_its_client_before_it_is_answered() -> None:
+    async with greeted(showing()) as link:
         link.peer.ask("own", "workspace/executeCommand", {"command": "x"})
         assert await link.peer.message() == ASKED
         link.peer.send(answer("s1", result={"success": True}))
@@ -201,13 +206,7 @@ async def test_a_request_may_ask_its_client_before_it_is_answered() -> None:
 
 
 async def test_a_request_that_is_cancelled_withdraws_what_it_asked() -> None:
-    stage = Stage()
-
-    async def show(peer: Peer, _: Any) -> Any:
-        return await peer.ask("window/showDocument", {"uri": "file:///a"})
-
-    stage.features["workspace/executeCommand"] = show
-    async with greeted(stage) as link:
+    async with greeted(showing()) as link:
         link.peer.ask("own", "workspace/executeCommand", {"command": "x"})
         await link.peer.message()
         link.peer.notify("$/cancelRequest", {"id": "own"})
@@ -216,13 +215,7 @@ async def test_a_request_that_is_cancelled_withdraws_what_it_asked() -> None:
 
 
 async def test_a_request_whose_client_leaves_ends_as_cancelled_whatever_it_asked() -> None:
-    stage = Stage()
-
-    async def show(peer: Peer, _: Any) -> Any:
-        return await peer.ask("window/showDocument", {"uri": "file:///a"})
-
-    stage.features["workspace/executeCommand"] = show
-    async with greeted(stage) as link:
+    async with greeted(showing()) as link:
         link.peer.ask("own", "workspace/executeCommand", {"command": "x"})
         assert await link.peer.message() == ASKED
         link.peer.notify("exit")

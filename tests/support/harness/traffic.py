@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Literal
 
 from support import e2e_journal
+from support.background import Background
 from support.e2e import Place, Value, calls, command, deferred, says, until
 from support.e2e_crash import ALIVE, Death, Nursery
 from support.e2e_peer import Gone, Peer, Refusal
@@ -103,22 +104,18 @@ class Client:
         self.name = name
         self.chance = Random(seed)
         self.sessions: list[str] = []
-        self.failure: BaseException | None = None
         self._most = sessions
         self._started = 0
         self._inputs = 0
-        self._thread: threading.Thread | None = None
+        self._talk: Background | None = None
 
     def begin(self) -> None:
         """Talks to the daemon that runs, until it is gone or the bench halts."""
-        self._thread = threading.Thread(target=self._work, name=self.name)
-        self._thread.start()
+        self._talk = Background(self._work, self.name)
 
     def join(self) -> None:
-        assert self._thread is not None
-        self._thread.join()
-        if self.failure is not None:
-            raise self.failure
+        assert self._talk is not None
+        self._talk.join()
 
     def settle(self, peer: Peer) -> None:
         """Nothing of its sessions runs any more."""
@@ -142,8 +139,6 @@ class Client:
                     self._act(peer)
         except (Gone, NoDaemon, OSError):
             return
-        except BaseException as error:  # noqa: BLE001  join raises it
-            self.failure = error
 
     def _act(self, peer: Peer) -> None:
         if len(self.sessions) < self._most:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from support.background import Background
 from support.e2e import Place, calls, deferred, says
 from support.e2e_peer import PATIENCE, Gone, Message, Peer, Refusal
 from support.jepsen.history import Attached, Ended, Event, Notice, Operation, Outcome, Said, Told, Winner
@@ -78,20 +79,16 @@ class Client:
     strays: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
-    failure: BaseException | None = None
     _inputs: int = 0
     _doubtful: list[Call] = field(default_factory=list)
-    _thread: threading.Thread | None = None
+    _life: Background | None = None
 
     def begin(self) -> None:
-        self._thread = threading.Thread(target=self._live, name=self.name)
-        self._thread.start()
+        self._life = Background(self._live, self.name)
 
     def join(self) -> None:
-        assert self._thread is not None
-        self._thread.join()
-        if self.failure is not None:
-            raise self.failure
+        assert self._life is not None
+        self._life.join()
 
     def finish(self) -> dict[tuple[str, str], int]:
         """Attached to every session, it hears what there is; the last event of each."""
@@ -114,11 +111,8 @@ class Client:
                 self._ended(params["sessionId"])
 
     def _live(self) -> None:
-        try:
-            while not self.halt.is_set():
-                self._talk()
-        except BaseException as error:  # noqa: BLE001  join raises it
-            self.failure = error
+        while not self.halt.is_set():
+            self._talk()
 
     def _talk(self) -> None:
         """On one connection, until it ends."""
