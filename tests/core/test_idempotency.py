@@ -70,13 +70,19 @@ def test_a_step_begins_with_its_first_record_and_ends_with_its_last() -> None:
     assert outcomes(world) == {"k": {"outcome": "advanced", "steps": 1}}
 
 
-def test_a_run_ends_with_the_record_that_ends_it() -> None:
+def ran_with_a_key() -> World:
+    """A model call, a tool, and the answer."""
     world = World()
     world.start("hello")
     world.send(e.Drive(e.UNTIL_YIELD, CLIENT), K)
     world.model_says(answer(*asked("run")))
     world.tool_ends()
     world.model_says(answer(text="done"))
+    return world
+
+
+def test_a_run_ends_with_the_record_that_ends_it() -> None:
+    world = ran_with_a_key()
     assert told(world, 2) == [
         "model-requested >k",
         "candidate",
@@ -226,12 +232,7 @@ def test_a_run_that_has_recorded_nothing_ends_without_a_record() -> None:
 
 
 def test_after_every_crash_a_request_is_unknown_or_cut_off_or_has_its_outcome() -> None:
-    world = World()
-    world.start("hello")
-    world.send(e.Drive(e.UNTIL_YIELD, CLIENT), K)
-    world.model_says(answer(*asked("run")))
-    world.tool_ends()
-    world.model_says(answer(text="done"))
+    world = ran_with_a_key()
     found = []
     for end in world.units:
         session = fold(world.records[:end])

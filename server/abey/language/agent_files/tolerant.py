@@ -4,9 +4,7 @@ import json
 import re
 
 from abey.language.agent_files.tree import Entry, Node, Tree
-
-MAX_DEPTH = 100
-"""What is nested deeper is passed over."""
+from abey.runtime.agents.jsonc import MAX_DEPTH
 
 _BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -16,7 +14,7 @@ _TOKEN = re.compile(rf"{_STRING.pattern}|{_COMMENT.pattern}", re.DOTALL)
 
 
 def tree(source: str) -> Tree:
-    """Reads in linear time, and raises nothing."""
+    """Reads in linear time, and raises nothing; what is nested deeper than MAX_DEPTH is passed over."""
     reader = _Reader(source)
     root = reader.root()
     return Tree(source, root, tuple(reader.comments))
