@@ -27,6 +27,31 @@ class Tool:
     command: str | None = None
     timeout_seconds: float = 120.0
 
+    @property
+    def kind(self) -> str:
+        return str(self.definition["kind"])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """What has tools that are known only once it was asked: an MCP server, a folder of programs.
+
+    Their names begin with `prefix`; `definition` is the resolved entry of the agent file, and `hash` that of it.
+    `destructive`, where the entry says something, and what follows it hold for each of the tools.
+    """
+
+    prefix: str
+    definition: Mapping[str, Any]
+    hash: str
+    destructive: bool | None = None
+    idempotent: bool = False
+    shell: str | None = None
+    timeout_seconds: float = 120.0
+
+    @property
+    def kind(self) -> str:
+        return str(self.definition["kind"])
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -41,8 +66,9 @@ class Limits:
 class Agent:
     """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
 
-    `synchronous` is the file's executionMode; `stale` says why this is only the last good version: its file is broken
-    or gone, or no longer trusted.
+    `sources` have more tools: while it is `unlisted` some of them were not asked yet, and `missing` says of those that
+    cannot be asked why not, by their prefix. `synchronous` is the file's executionMode; `stale` says why this is only
+    the last good version: its file is broken or gone, or no longer trusted.
     """
 
     slug: str
@@ -57,3 +83,10 @@ class Agent:
     compaction: Compaction | None = None
     synchronous: bool = False
     stale: str | None = None
+    sources: tuple[ToolSource, ...] = ()
+    unlisted: bool = False
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def why_missing(self, tool: str) -> str | None:
+        """Why a tool that is not there cannot be known, where its source could not be asked."""
+        return next((why for prefix, why in self.missing.items() if tool.startswith(prefix)), None)

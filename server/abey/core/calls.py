@@ -4,7 +4,7 @@ from abey.core.session import Call, CallState
 from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.outcomes import AnyOutcome
-from abey.protocol.policy import AnyDisposition, Decorate, Defer, RunIsolated
+from abey.protocol.policy import AnyDecorator, AnyDisposition, Decorate, Defer, RunIsolated
 
 
 def base_disposition(disposition: AnyDisposition) -> AnyDisposition:
@@ -14,9 +14,20 @@ def base_disposition(disposition: AnyDisposition) -> AnyDisposition:
     return disposition
 
 
+def decorators_of(disposition: AnyDisposition) -> tuple[AnyDecorator, ...]:
+    """Those around the inner disposition, outer first."""
+    return (*disposition.decorators, *decorators_of(disposition.inner)) if isinstance(disposition, Decorate) else ()
+
+
+def isolation_of(verdict: j.CallDecided) -> RunIsolated | None:
+    """The sandbox that the call runs in, if it does."""
+    base = base_disposition(verdict.disposition)
+    return base if isinstance(base, RunIsolated) else None
+
+
 def waits_for_somebody(verdict: j.CallDecided) -> bool:
     """True where nothing here runs the call by itself."""
-    return not verdict.runnable or isinstance(base_disposition(verdict.disposition), Defer | RunIsolated)
+    return not verdict.runnable or isinstance(base_disposition(verdict.disposition), Defer)
 
 
 def update_call(call: Call, record: j.Record) -> Call:
@@ -59,10 +70,10 @@ def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
     outcome: AnyOutcome = data.outcome
     if data.answers_question:
         return replace(call, question=None)
-    arguments = data.arguments
-    if outcome.kind == "rerun" and call.resolution is not None and arguments is None:
-        arguments = call.resolution.arguments
+    resolution = data
+    if outcome.kind == "rerun" and call.resolution is not None and data.arguments is None:
+        edited = {"arguments": call.resolution.arguments, "preimage": call.resolution.preimage}
+        resolution = data.model_copy(update=edited) if call.resolution.arguments is not None else data
     state = _RESOLVED[outcome.kind]
     ended = at if state in ("denied", "completed", "failed", "cancelled") else None
-    resolution = data if arguments == data.arguments else data.model_copy(update={"arguments": arguments})
     return replace(call, resolution=resolution, resolved_at=at, state=state, ended_at=ended, question=None)

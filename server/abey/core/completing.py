@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from abey.core.agent import Tool
 from abey.core.calls import base_disposition
-from abey.core.dispatch import argument_fault, renewed, start_call
+from abey.core.dispatch import argument_fault, preview, renewed, start_call
 from abey.core.effects import Abort, AnswerTool, Refuse
 from abey.core.events import UNTIL_YIELD, Complete
 from abey.core.hashes import parse_arguments, shown_hash
@@ -96,13 +96,20 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
     if draft.context.no_tools is not None:
         raise draft.context.no_tools
     tool = draft.context.agent.tools.get(call.tool)
-    if tool is not None and call.verdict is not None and tool.hash != call.verdict.tool_hash:
-        return _mismatch(draft.write(renewed(call, tool)), call)
+    if tool is None and (why := draft.context.agent.why_missing(call.tool)) is not None:
+        raise InvalidState(f"{call.tool} cannot run now: {why}", state=call.state, legal=list(legal_outcomes(call)))
+    renewal = renewed(draft, call, tool) if tool is not None else None
+    if renewal is not None:
+        return _mismatch(draft.write(renewal), call)
     arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
     edited = None if arguments is None else json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
     if tool is not None:
         _allow(draft, call, tool, edited)
-    draft = draft.write(_resolution(call, event, edited))
+    resolution = _resolution(call, event, edited)
+    if tool is not None and edited is not None and call.verdict is not None and call.verdict.preimage is not None:
+        file = preview(draft, tool, edited)
+        resolution = resolution.model_copy(update={"preimage": file.preimage if file else None})
+    draft = draft.write(resolution)
     if _holds(draft):
         return draft
     return start_call(draft, current(draft.session, call), background=True)
@@ -110,7 +117,7 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
 
 def _mismatch(draft: Draft, call: Call) -> Draft:
     fresh = shown_hash(draft.session, current(draft.session, call))
-    message = f"the definition of {call.tool} changed since the call was shown; look at it again"
+    message = f"what {call.tool} would do has changed since the call was shown; look at it again"
     return draft.do(Refuse(ArgumentsMismatch(message, argumentsHash=fresh)))
 
 
@@ -126,7 +133,7 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
         raise InvalidArguments(f"{what} of {call.tool} do not fit its schema: {fault}", errors=[fault])
     stored = context.decided_by(call.verdict.config_hash) if call.verdict and edited is not None else None
     for agent in (context.agent, stored):
-        disposition = judge(agent, tool, parse_arguments(text)).disposition if agent else None
+        disposition = judge(agent, tool, parse_arguments(text), context.laws).disposition if agent else None
         if isinstance(base_disposition(disposition) if disposition else None, Deny | RunIsolated):
             raise PermissionDenied(f"the policy does not let {call.tool} run with {what}")
 

@@ -4,17 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from abey.core.agent import Tool
-from abey.core.calls import base_disposition, waits_for_somebody
+from abey.core.calls import base_disposition, decorators_of, isolation_of, waits_for_somebody
 from abey.core.effects import RunTool
 from abey.core.hashes import effective_hash, parse_arguments
 from abey.core.machine import Context, Draft, Invocation
 from abey.core.policy import EXTERNAL_REASON, Judgement, judge
+from abey.core.previews import Preview
 from abey.core.session import Call, Session, open_calls
 from abey.protocol import journal as j
 from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
 
 ISOLATION_REASON = "isolated runner required"
 CHANGED_REASON = "the tool's definition changed after the call was judged"
+MOVED_REASON = "the file changed after the call was shown"
 
 
 def dispatch(draft: Draft) -> Draft:
@@ -48,8 +50,9 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     tool = draft.context.agent.tools.get(call.tool)
     if tool is None:
         return draft.write(_unknown_tool(draft.context, call))
-    if call.verdict is not None and tool.hash != call.verdict.tool_hash:
-        return draft.write(renewed(call, tool))
+    renewal = renewed(draft, call, tool)
+    if renewal is not None:
+        return draft.write(renewal)
     fault = argument_fault(draft.context, tool, call.effective_arguments)
     if fault is not None:
         # they were fine when the call was judged: the text itself is lost
@@ -58,24 +61,55 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     started = j.CallStarted(
         call_id=call.call_id, invocation_id=invocation_id, arguments_hash=effective_hash(draft.session, call)
     )
-    run = RunTool(invocation_id, call.call_id, tool, parse_arguments(call.effective_arguments))
+    run = RunTool(
+        invocation_id,
+        call.call_id,
+        tool,
+        parse_arguments(call.effective_arguments),
+        decorators_of(call.verdict.disposition) if call.verdict else (),
+        isolation_of(call.verdict) if call.verdict else None,
+        call.effective_preimage,
+    )
     return draft.write(started).begin(Invocation(invocation_id, call.call_id, background), run)
 
 
-def renewed(call: Call, tool: Tool) -> j.CallDecided:
-    """The verdict on a call whose tool has another definition now: another hash, and somebody must look."""
-    if call.verdict is None:
-        raise ValueError(f"call {call.call_id} has no verdict yet")
-    waits = waits_for_somebody(call.verdict)
-    disposition = call.verdict.disposition if waits else Defer(reason=CHANGED_REASON)
-    reasons = [call.verdict.reason] if waits and call.verdict.reason not in (None, CHANGED_REASON) else []
+def renewed(draft: Draft, call: Call, tool: Tool) -> j.CallDecided | None:
+    """The new verdict on a decided call where what would run is not what was judged: its tool has another definition
+    now, or the file that it would write is another one, or its sandbox is gone. Then somebody must look again."""
+    verdict = call.verdict
+    if verdict is None:
+        return None
+    isolated = isolation_of(verdict) is not None
+    if isolated and verdict.runnable and draft.context.no_sandbox(tool) is not None:
+        return verdict.model_copy(update={"runnable": False, "reason": ISOLATION_REASON, "tool_hash": tool.hash})
+    seen = call.effective_preimage
+    file = preview(draft, tool, call.effective_arguments) if seen is not None else None
+    moved = seen is not None and (file is None or file.preimage != seen)
+    if tool.hash == verdict.tool_hash and not moved:
+        return None
+    why = MOVED_REASON if moved else CHANGED_REASON
+    waits = waits_for_somebody(verdict)
+    kept = waits or isolated
+    reasons = [verdict.reason] if waits and verdict.reason not in (None, CHANGED_REASON, MOVED_REASON) else []
+    shown = preview(draft, tool, call.arguments) if verdict.preimage is not None else None
     changes = {
-        "disposition": disposition,
-        "reason": "; ".join(reason for reason in (*reasons, CHANGED_REASON) if reason),
+        "disposition": verdict.disposition if kept else Defer(reason=why),
+        "reason": "; ".join(reason for reason in (*reasons, why) if reason),
         "tool_hash": tool.hash,
-        "runnable": call.verdict.runnable and tool.runnable,
+        "runnable": verdict.runnable and tool.runnable and not (isolated and not waits),
+        "preimage": shown.preimage if shown else None,
+        "diff": shown.diff if shown else None,
     }
-    return call.verdict.model_copy(update=changes)
+    return verdict.model_copy(update=changes)
+
+
+def preview(draft: Draft, tool: Tool, text: str) -> Preview | None:
+    """What a call with this arguments text would change in a file now."""
+    try:
+        arguments = parse_arguments(text)
+    except ValueError:
+        return None
+    return draft.context.preview(draft.session.created.cwd, tool, arguments) if isinstance(arguments, dict) else None
 
 
 def argument_fault(context: Context, tool: Tool, text: str) -> str | None:
@@ -99,8 +133,11 @@ def _decide(draft: Draft, call: Call) -> Draft:
     fault = argument_fault(context, tool, call.arguments)
     if fault is not None:
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
-    judgement = judge(context.agent, tool, parse_arguments(call.arguments))
+    judgement = judge(context.agent, tool, parse_arguments(call.arguments), context.laws)
     verdict = _verdict(context, call, tool, judgement)
+    if verdict.runnable and waits_for_somebody(verdict):
+        shown = preview(draft, tool, call.arguments)
+        verdict = verdict.model_copy(update={"preimage": shown.preimage, "diff": shown.diff}) if shown else verdict
     draft = draft.write(verdict)
     if isinstance(base_disposition(verdict.disposition), Deny):
         told = f"denied by policy: {judgement.reason}" if judgement.reason else "denied by policy"
@@ -113,8 +150,9 @@ def _decide(draft: Draft, call: Call) -> Draft:
 
 def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> j.CallDecided:
     isolated = isinstance(base_disposition(judgement.disposition), RunIsolated)
+    no_sandbox = isolated and context.no_sandbox(tool) is not None
     reason = judgement.reason
-    if isolated:
+    if no_sandbox:
         reason = ISOLATION_REASON
     elif not tool.runnable and reason is None:
         reason = EXTERNAL_REASON
@@ -125,7 +163,7 @@ def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> 
         disposition=judgement.disposition,
         reason=reason,
         rule=judgement.rule.wire() if judgement.rule else None,
-        runnable=tool.runnable and not isolated,
+        runnable=tool.runnable and not no_sandbox,
         policy_hash=context.agent.policy_hash,
         tool_hash=tool.hash,
         config_hash=context.agent.config_hash,

@@ -7,6 +7,7 @@ from typing import Any
 from abey.core.agent import Tool
 from abey.core.conversation import ModelRequest
 from abey.errors import AbeyError
+from abey.protocol.policy import AnyDecorator, RunIsolated
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +17,28 @@ class AskModel:
 
 
 @dataclass(frozen=True, slots=True)
+class ListTools:
+    """Ask the sources of the agent for their tools; then say ToolsListed, whatever came of it."""
+
+    invocation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunTool:
-    """`arguments` is what the text of the call-started record's hash parses to."""
+    """`arguments` is what the text of the call-started record's hash parses to.
+
+    `decorators` are those of its disposition, outer first; with `isolation` it runs in a sandbox, with `preimage` it
+    writes only where the file is still that one, and `child_id` is the session that a tool of kind `agent` drives.
+    """
 
     invocation_id: str
     call_id: str
     tool: Tool
     arguments: Mapping[str, Any]
+    decorators: tuple[AnyDecorator, ...] = ()
+    isolation: RunIsolated | None = None
+    preimage: str | None = None
+    child_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +86,4 @@ class Quarantined:
     invocation_id: str
 
 
-Effect = AskModel | RunTool | Abort | AnswerTool | StartGrace | EndRun | Refuse | Quarantined
+Effect = AskModel | ListTools | RunTool | Abort | AnswerTool | StartGrace | EndRun | Refuse | Quarantined

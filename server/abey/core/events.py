@@ -120,6 +120,13 @@ class ModelCallFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsListed:
+    """The sources of the agent were asked; the context knows what they said."""
+
+    invocation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolEnded:
     invocation_id: str
     outcome: ToolOutcome
@@ -152,6 +159,6 @@ class TimePassed:
 
 
 Command = Start | Send | Drive | Complete | Pause | Update | Cancel | Stop
-Fact = ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked | Aborted | GraceOver | TimePassed
+Fact = ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted | GraceOver | TimePassed
 Event = Command | Fact
 Ending = Literal["cancel", "stop"]

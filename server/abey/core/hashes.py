@@ -7,8 +7,9 @@ from abey.core.session import Call, Session
 from abey.protocol.base import Json, sha256_hex
 
 
-def arguments_hash(session: Session, call: Call, arguments: str) -> str:
-    """The argumentsHash of running `call` with this text, under the verdict it has. The call is decided."""
+def arguments_hash(session: Session, call: Call, arguments: str, preimage: str | None) -> str:
+    """The argumentsHash of running `call` with this text on a file of this hash, under the verdict it has. The call is
+    decided."""
     if call.verdict is None:
         raise ValueError(f"call {call.call_id} has no verdict yet")
     verdict = call.verdict
@@ -22,16 +23,17 @@ def arguments_hash(session: Session, call: Call, arguments: str) -> str:
             session.created.cwd,
             verdict.policy_hash,
             verdict.tool_hash,
+            *([] if preimage is None else [preimage]),
         ]
     )
 
 
 def proposed_hash(session: Session, call: Call) -> str:
-    return arguments_hash(session, call, call.arguments)
+    return arguments_hash(session, call, call.arguments, call.verdict.preimage if call.verdict else None)
 
 
 def effective_hash(session: Session, call: Call) -> str:
-    return arguments_hash(session, call, call.effective_arguments)
+    return arguments_hash(session, call, call.effective_arguments, call.effective_preimage)
 
 
 def shown_hash(session: Session, call: Call) -> str:

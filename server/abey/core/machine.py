@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from abey.core.agent import Agent
+from abey.core.agent import Agent, Tool
 from abey.core.effects import Effect
 from abey.core.events import Ending, Run
 from abey.core.idempotency import ended
 from abey.core.ids import derive, ulid
+from abey.core.policy import Laws
+from abey.core.previews import Look, no_preview
 from abey.core.replay import apply
 from abey.core.session import Session
 from abey.errors import AbeyError
@@ -74,7 +76,7 @@ class Work:
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
-    phase: Literal["none", "model", "tools"] = "none"
+    phase: Literal["none", "model", "tools", "listing"] = "none"
     run: ActiveRun | None = None
     promised: tuple[ActiveRun, ...] = ()
     closing: Closing | None = None
@@ -84,7 +86,13 @@ class Work:
     def activity(self) -> Activity:
         if self.closing is not None:
             return "stopping"
-        return "idle" if self.phase == "none" else self.phase
+        match self.phase:
+            case "none":
+                return "idle"
+            case "listing":
+                return "tools"
+            case phase:
+                return phase
 
     def find(self, invocation_id: str) -> Invocation | None:
         return next((one for one in self.live if one.invocation_id == invocation_id), None)
@@ -96,6 +104,10 @@ class Machine:
     work: Work = Work()
 
 
+def no_sandbox(_tool: Tool) -> str | None:
+    return "this daemon has no sandbox"
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a transition may know of the world: the time, chance, and the agent.
@@ -103,7 +115,8 @@ class Context:
     `agent` is the version that the running step began with, `latest` the one that the next step begins with;
     `decided_by` finds the agent version of a configHash; `check` says what is wrong with a value by a schema, or None,
     and calls it as it is told; `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no
-    tool may be started now, and `full` why the session may take no input and begin no step.
+    tool may be started now, and `full` why the session may take no input and begin no step. `laws` are asked beside
+    the agent's own policy; `preview` says what a write would change, and `no_sandbox` why there is none for a tool.
     """
 
     millis: int
@@ -116,6 +129,9 @@ class Context:
     draining: bool = False
     no_tools: AbeyError | None = None
     full: AbeyError | None = None
+    laws: Laws = Laws()
+    preview: Look = no_preview
+    no_sandbox: Callable[[Tool], str | None] = no_sandbox
 
     @property
     def now(self) -> Timestamp:

@@ -8,11 +8,32 @@ from typing import Any
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
 from abey.protocol.base import Json
-from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, RunAsync, RunIsolated, RunSync
+from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, Rule, RunAsync, RunIsolated, RunSync
 
 EXTERNAL_REASON = "only others can run it"
 
 _MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The policy of a `policy.json`; `layer` is whose it is: `user` or `workspace`."""
+
+    layer: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What has a say in a verdict beside the agent's own policy: floors, remembered rules of every scope, and the
+    policies of the sessions whose child this one is."""
+
+    floors: tuple[Floor, ...] = ()
+    remembered: tuple[Rule, ...] = ()
+    parents: tuple[Policy | None, ...] = ()
+
+
+NO_LAWS = Laws()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +70,7 @@ class Judgement:
         return base.reason if isinstance(base, Defer | Deny) else None
 
 
-def judge(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
+def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Judgement:  # noqa: ARG001
     """The verdict of the agent's policy on this call: any deny, then the first rule that matches, then the default."""
     judgement = _of_the_file(agent, tool, arguments)
     base = base_disposition(judgement.disposition)

@@ -76,6 +76,14 @@ class Call:
         return "it may have run" if self.in_doubt else "it was not run"
 
     @property
+    def effective_preimage(self) -> str | None:
+        """The hash of the file that it writes, or would write, as it was when that was shown."""
+        edited = self.resolution is not None and self.resolution.arguments is not None
+        return (
+            self.resolution.preimage if edited and self.resolution else self.verdict.preimage if self.verdict else None
+        )
+
+    @property
     def effective_arguments(self) -> str:
         """The text that runs, or would run: the edited one where somebody edited it."""
         edited = self.resolution.arguments if self.resolution else None

@@ -7,7 +7,7 @@ from abey.core.budget import exhausted
 from abey.core.compaction import due, summary_request
 from abey.core.conversation import ModelRequest, OfferedTool
 from abey.core.dispatch import continue_phase, dispatch, startable
-from abey.core.effects import AskModel, EndRun
+from abey.core.effects import AskModel, EndRun, ListTools
 from abey.core.events import Run
 from abey.core.history import history, request_hash
 from abey.core.machine import ActiveRun, Draft, Invocation
@@ -136,14 +136,26 @@ def _begin_step(draft: Draft) -> Draft:
     match draft.session.state:
         case "userTurn" | "llmTurn":
             draft = _on_behalf(draft).with_latest_agent()
+            if draft.context.agent.unlisted:
+                return _list_tools(draft)
             reached = exhausted(draft.session, draft.context.agent)
             if reached is not None:
                 return reach_limit(draft, reached)
             return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
         case "partialUserTurn" if startable(draft.session):
-            return _on_behalf(draft).with_latest_agent().with_work(replace(draft.work, phase="tools"))
+            draft = _on_behalf(draft).with_latest_agent()
+            if draft.context.agent.unlisted:
+                return _list_tools(draft)
+            return draft.with_work(replace(draft.work, phase="tools"))
         case _:
             return draft
+
+
+def _list_tools(draft: Draft) -> Draft:
+    """The step waits until every source of tools was asked: nothing of it is recorded before."""
+    invocation_id = draft.mint("listing")
+    draft = draft.begin(Invocation(invocation_id), ListTools(invocation_id))
+    return draft.with_work(replace(draft.work, phase="listing"))
 
 
 def _on_behalf(draft: Draft) -> Draft:

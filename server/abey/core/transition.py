@@ -32,6 +32,7 @@ from abey.core.events import (
     TimePassed,
     ToolAsked,
     ToolEnded,
+    ToolsListed,
     Update,
 )
 from abey.core.idempotency import Keyed
@@ -108,7 +109,7 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return finish_closing(draft) if due else draft
         case TimePassed():
             return _expire(draft)
-        case ModelAnswered() | ModelCallFailed() | ToolEnded() | ToolAsked() | Aborted():
+        case ModelAnswered() | ModelCallFailed() | ToolsListed() | ToolEnded() | ToolAsked() | Aborted():
             return _report(draft, event)
         case _:
             assert_never(event)
@@ -122,17 +123,22 @@ def _expire(draft: Draft) -> Draft:
     return draft
 
 
-def _report(draft: Draft, event: ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked | Aborted) -> Draft:
+def _report(
+    draft: Draft, event: ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted
+) -> Draft:
     """News of work in flight; of work that nobody waits for any more it is quarantined."""
     invocation = draft.work.find(event.invocation_id)
     if invocation is None:
-        return draft if isinstance(event, Aborted) else draft.do(Quarantined(event.invocation_id))
+        lost = isinstance(event, ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked)
+        return draft.do(Quarantined(event.invocation_id)) if lost else draft
     if isinstance(event, ToolAsked):
         return draft.write(j.CallAsked(call_id=invocation.call_id or "", question=event.question))
     draft = draft.end(event.invocation_id)
     match event:
         case ToolEnded():
             return _tool_ended(draft, invocation.call_id or "", event)
+        case ToolsListed():
+            return draft.with_work(replace(draft.work, phase="none")) if draft.work.closing is None else draft
         case ModelAnswered() | ModelCallFailed() if draft.work.closing is not None:
             return _cut(draft, event.answer.attempts if isinstance(event, ModelAnswered) else event.attempts)
         case ModelAnswered():

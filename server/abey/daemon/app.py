@@ -20,6 +20,7 @@ from abey.daemon.services import Services
 from abey.daemon.settings import Settings
 from abey.daemon.subscriptions import Subscriptions
 from abey.daemon.summaries import Summaries
+from abey.daemon.tooling import make_tools
 from abey.daemon.transfer import Transfer
 from abey.daemon.trusting import Trusting, make_registry
 from abey.daemon.upkeep import Upkeep
@@ -46,7 +47,6 @@ from abey.runtime.sessions import Sessions
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.store import Store
 from abey.runtime.tools.arguments import check_arguments
-from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.transfer.adopting import Adopting
 from abey.shared.places import read_tcp_address
@@ -100,12 +100,14 @@ class App:
 
     def _ports(self, clock: SystemClock, registry: Registry, keys: Keys) -> Ports:
         env = self._settings.env
+        tooling = make_tools(self._helper, clock, env)
         return Ports(
             clock=clock,
             store=self._store,
             agents=registry,
             models=make_models(clock, keys, Network(env)),
-            tools={"command": CommandRunner(self._helper, clock, env)},
+            tools=tooling.runners,
+            toolbox=tooling.toolbox,
             check=check_arguments,
             listener=self._publisher,
         )

@@ -71,7 +71,8 @@ class Truncate(Wire):
     max_bytes: Int = Field(gt=0)
 
 
-Decorator = Annotated[Timeout | Retries | Cache | Label | Truncate, Field(discriminator="tag")]
+AnyDecorator = Timeout | Retries | Cache | Label | Truncate
+Decorator = Annotated[AnyDecorator, Field(discriminator="tag")]
 
 
 class Decorate(Wire):

@@ -10,6 +10,7 @@ from abey.core.effects import EndRun
 from abey.core.machine import Machine
 from abey.core.session import open_calls
 from abey.errors import AbeyError, RecordFailed
+from abey.protocol.base import Json
 from abey.protocol.journal import CallStarted, Record
 from abey.runtime.event_log import EventLog
 from abey.runtime.store.journal import Journal
@@ -43,7 +44,8 @@ class Live:
     `writing` while a thread has the journal; `kept` is the last snapshot; `warned` once it was said that the session
     is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged.
 
-    `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id).
+    `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id);
+    `questions` are the tools that wait for an answer, by invocation.
     """
 
     machine: Machine
@@ -60,6 +62,7 @@ class Live:
     runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
     calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
+    questions: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
     timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     @property

@@ -1,14 +1,20 @@
 """What the shell needs from the world: one or two methods each, so that a fake is a few lines."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from abey.core.agent import Agent, Tool
 from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
-from abey.core.machine import Machine
+from abey.core.machine import Machine, no_sandbox
+from abey.core.policy import NO_LAWS, Laws
+from abey.core.previews import Look, no_preview
+from abey.core.session import Session
+from abey.protocol.base import Json
 from abey.protocol.journal import BlobRef
+from abey.protocol.policy import RunIsolated
+from abey.protocol.transcript import Question
 from abey.runtime.quota import Quota
 from abey.runtime.store.store import Store
 
@@ -63,9 +69,31 @@ class Spool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """News of a tool that runs, for people: a piece of its output, or a message with how far it is."""
+
+    text: str | None = None
+    message: str | None = None
+    done: float | None = None
+    total: float | None = None
+
+
+def _unheard(_: Progress) -> None:
+    pass
+
+
+async def _unanswered(_: Question) -> Json:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """What a tool is run with: the JSON object that will run, the session's allow-listed variables, and a place for
-    all of its output: one, made when it is needed."""
+    all of its output: one, made when it is needed.
+
+    `tell` passes news on and never waits. `ask` has a person asked and gives the value that was answered, None where
+    nobody wants to. `isolation`, `preimage` and `child_id` are those of the RunTool effect.
+    """
 
     session_id: str
     call_id: str
@@ -74,6 +102,36 @@ class ToolCall:
     cwd: str
     env: Mapping[str, str]
     spool: Callable[[], Spool]
+    tell: Callable[[Progress], None] = _unheard
+    ask: Callable[[Question], Awaitable[Json]] = _unanswered
+    isolation: RunIsolated | None = None
+    preimage: str | None = None
+    child_id: str | None = None
+
+
+class Toolbox(Protocol):
+    """The tools of sessions that are known only once their sources were asked, and what keeps these open."""
+
+    def equip(self, agent: Agent, session: Session) -> Agent:
+        """The agent with all its tools as this session has them, or still `unlisted`. Reads nothing for long."""
+        ...
+
+    async def list(self, agent: Agent, session: Session) -> None:
+        """Asks every source that was not asked yet; afterwards the agent is not `unlisted` at this revision. Never
+        raises for a source that fails: that one is `missing`."""
+        ...
+
+    async def release(self, session_id: str) -> None:
+        """Nothing of the session stays open."""
+        ...
+
+
+class Lawgiver(Protocol):
+    """Who knows what has a say beside the agent's own policy."""
+
+    def of(self, session: Session) -> Laws:
+        """For the calls of this session, now."""
+        ...
 
 
 class ToolRunner(Protocol):
@@ -133,6 +191,26 @@ class Listener(Protocol):
         ...
 
 
+class NoToolbox:
+    """A Toolbox for agents whose file says all of their tools."""
+
+    def equip(self, agent: Agent, session: Session) -> Agent:
+        return replace(agent, unlisted=False)
+
+    async def list(self, agent: Agent, session: Session) -> None:
+        pass
+
+    async def release(self, session_id: str) -> None:
+        pass
+
+
+class NoLaws:
+    """A Lawgiver where nothing but the agent file has a say."""
+
+    def of(self, session: Session) -> Laws:
+        return NO_LAWS
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """Everything the shell of a session needs."""
@@ -145,3 +223,7 @@ class Ports:
     check: CheckArguments
     listener: Listener
     quota: Quota = Quota()
+    toolbox: Toolbox = NoToolbox()
+    laws: Lawgiver = NoLaws()
+    preview: Look = no_preview
+    no_sandbox: Callable[[Tool], str | None] = no_sandbox

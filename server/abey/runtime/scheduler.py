@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from abey.core import effects as fx
@@ -18,13 +18,13 @@ from abey.core.agent import Agent
 from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.idempotency import Keyed
 from abey.core.inputs import refuse_stale
-from abey.core.machine import Context, Machine
-from abey.core.session import Session, next_deadline
+from abey.core.machine import Machine
+from abey.core.session import next_deadline
 from abey.core.transition import Transition, begin, transition
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
-from abey.runtime.clock import millis_of, timestamp
-from abey.runtime.disk import DiskFloor
+from abey.runtime.clock import millis_of
+from abey.runtime.contexts import Contexts
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
@@ -54,12 +54,11 @@ class Scheduler:
     def __init__(self, ports: Ports, sessions: Sessions, versions: Versions) -> None:
         self._ports = ports
         self._sessions = sessions
-        self._versions = versions
+        self._contexts = Contexts(ports, versions)
         self._workers = Workers(ports, self._report)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._saved: set[str] = set()
         self.parking = Parking()
-        self._disk = DiskFloor(ports.store.state_dir, ports.store.space)
         self._writers = asyncio.Semaphore(WRITERS)
         self._closed = False
         sessions.on_load = self._set_alarm
@@ -97,6 +96,7 @@ class Scheduler:
         self._closed = True
         await self._workers.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(self._ports.toolbox.release(live.id) for live in self._sessions.loaded))
         for live in self._sessions.loaded:
             for timer in live.timers.values():
                 timer.cancel()
@@ -111,8 +111,8 @@ class Scheduler:
         return await asyncio.shield(task)
 
     async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
-        self._disk.check(millis_of(self._ports.clock.now()))
-        done = begin(event, self._context(agent, agent, None), keyed)
+        self._contexts.refuse_full_disk()
+        done = begin(event, self._contexts.of_nothing(agent), keyed)
         live = await self._sessions.create(event.created.session_id, lambda: self._create(done))
         return self._took(live, done)
 
@@ -123,15 +123,14 @@ class Scheduler:
         return Live(done.machine, journal, EventLog(), done.agent)
 
     async def _submit(self, live: Live, event: Event, if_revision: int | None, keyed: Keyed | None) -> Submitted:
+        await self._contexts.prepare(live, event)
         async with live.lock:
             if live.failure is not None:
                 raise live.refusal()
             if self._closed:
                 raise DaemonDraining("the daemon ends; ask the next one")
-            session = live.machine.session
-            refuse_stale(session, if_revision)
-            context = self._context(live.agent, await self._versions.prepared(session), session)
-            done = transition(live.machine, event, replace(context, full=self._ports.quota.refusal(live)), keyed)
+            refuse_stale(live.machine.session, if_revision)
+            done = transition(live.machine, event, await self._contexts.of(live, draining=self.draining), keyed)
             if done.records:
                 await self._write(live, done)
             submitted = self._took(live, done)
@@ -164,7 +163,6 @@ class Scheduler:
     def _took(self, live: Live, done: Transition) -> Submitted:
         """It is durable: remember it, show it, then do what follows."""
         live.machine, live.agent = done.machine, done.agent
-        self._versions.keep(done.agent)
         run = None
         if done.generation is not None:
             run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
@@ -190,7 +188,7 @@ class Scheduler:
                 self._ports.listener.noticed(live.id, notice)
             case fx.Refuse():
                 pass  # the request that caused it is answered with it
-            case fx.AskModel() | fx.RunTool() | fx.Abort() | fx.AnswerTool():
+            case fx.AskModel() | fx.ListTools() | fx.RunTool() | fx.Abort() | fx.AnswerTool():
                 self._workers.perform(live, effect)
 
     async def _report(self, live: Live, event: Event) -> None:
@@ -214,20 +212,6 @@ class Scheduler:
         self._workers.abandon(live)
         self._ports.listener.noticed(live.id, {"type": "record-failed", "message": error.message})
         self._ports.listener.changed(live.machine)
-
-    def _context(self, agent: Agent, latest: Agent, session: Session | None) -> Context:
-        millis = millis_of(self._ports.clock.now())
-        return Context(
-            millis=millis,
-            entropy=self._ports.clock.entropy(),
-            timestamp=timestamp,
-            agent=agent,
-            latest=latest,
-            decided_by=lambda config_hash: self._versions.find(session, config_hash) if session else None,
-            check=self._ports.check,
-            draining=self.draining,
-            no_tools=self._disk.refusal(millis),
-        )
 
     def _set_alarm(self, live: Live) -> None:
         """Wakes the session when the next of its waiting calls expires."""

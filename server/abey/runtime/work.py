@@ -8,8 +8,10 @@ from typing import Any
 
 from abey.core import effects as fx
 from abey.core.conversation import ToolOutcome
-from abey.core.events import Aborted, Fact, ModelAnswered, ModelCallFailed, ToolEnded
+from abey.core.events import Aborted, Fact, ModelAnswered, ModelCallFailed, ToolAsked, ToolEnded, ToolsListed
 from abey.errors import ModelFailed
+from abey.protocol.base import Json
+from abey.protocol.transcript import Question
 from abey.runtime.live import Live, Pulse
 from abey.runtime.models.retrying import Retrying
 from abey.runtime.ports import OnDelta, Ports, ToolCall
@@ -29,12 +31,14 @@ class Workers:
         self.ended = Pulse()
         self._closed = False
 
-    def perform(self, live: Live, effect: fx.AskModel | fx.RunTool | fx.Abort | fx.AnswerTool) -> None:
+    def perform(self, live: Live, effect: fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.AnswerTool) -> None:
         match effect:
-            case fx.AskModel() | fx.RunTool() if self._closed:
+            case fx.AskModel() | fx.ListTools() | fx.RunTool() if self._closed:
                 log.info("session %s: %s is not begun any more", live.id, effect.invocation_id)
             case fx.AskModel():
                 self._follow(live, effect.invocation_id, self._ask(live, effect))
+            case fx.ListTools():
+                self._follow(live, effect.invocation_id, self._list(live, effect))
             case fx.RunTool():
                 self._follow(live, effect.invocation_id, self._run(live, effect))
             case fx.Abort():
@@ -42,7 +46,9 @@ class Workers:
                 if task is not None:
                     task.cancel()
             case fx.AnswerTool():
-                log.warning("no tool of this version asks questions; an answer to %s is dropped", effect.invocation_id)
+                asking = live.questions.get(effect.invocation_id)
+                if asking is not None and not asking.done():
+                    asking.set_result(effect.value)
 
     def abandon(self, live: Live) -> None:
         """Ends the session's work without a report."""
@@ -105,6 +111,10 @@ class Workers:
             cwd=created.cwd,
             env=created.env,
             spool=partial(self._ports.store.spool, created.session_id, effect.invocation_id),
+            ask=partial(self._question, live, effect.invocation_id),
+            isolation=effect.isolation,
+            preimage=effect.preimage,
+            child_id=effect.child_id,
         )
         try:
             outcome = await self._ports.tools[effect.tool.definition["kind"]].run(effect.tool, call)
@@ -112,6 +122,19 @@ class Workers:
             log.exception("tool call %s failed", effect.invocation_id)
             outcome = ToolOutcome("tool/failed: internal error", "tool/failed")
         return ToolEnded(effect.invocation_id, outcome)
+
+    async def _list(self, live: Live, effect: fx.ListTools) -> Fact:
+        await self._ports.toolbox.list(live.agent, live.machine.session)
+        return ToolsListed(effect.invocation_id)
+
+    async def _question(self, live: Live, invocation_id: str, question: Question) -> Json:
+        """The answer of a person, who may take days; None where nobody wants to answer. One question at a time."""
+        asking = live.questions[invocation_id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._report(live, ToolAsked(invocation_id, question))
+            return await asking
+        finally:
+            live.questions.pop(invocation_id, None)
 
     def _streams(self, live: Live) -> OnDelta:
         """Where the pieces of the answer go. A summary is no answer, and streams to nobody."""

@@ -10,7 +10,10 @@ from abey.protocol.transcript import Client, Question
 
 
 class CallDecided(RecordData):
-    """The verdict on a call, durable before it is shown or run. A second one only renews `tool_hash`."""
+    """The verdict on a call, durable before it is shown or run. `preimage` and `diff`: of the file that it would write.
+
+    A second one renews `tool_hash`, or these two, or whether it is `runnable` here.
+    """
 
     type: ClassVar[str] = "call-decided"
     call_id: str
@@ -25,10 +28,13 @@ class CallDecided(RecordData):
     idempotent: Flag = False
     serial: Flag = False
     expires_at: Timestamp | None = None
+    preimage: str | None = None
+    diff: str | None = None
 
 
 class CallResolved(RecordData):
-    """What a person, a program or a rule answered. `arguments` is the text that will run, when it was edited."""
+    """What a person, a program or a rule answered. `arguments` is the text that will run, when it was edited,
+    and `preimage` the hash of the file that it will write."""
 
     type: ClassVar[str] = "call-resolved"
     call_id: str
@@ -36,6 +42,7 @@ class CallResolved(RecordData):
     client: Client | None = None
     outcome: Outcome
     arguments: str | None = None
+    preimage: str | None = None
     rule_id: str | None = None
     answers_question: Flag = False
 

@@ -15,6 +15,7 @@ from abey.protocol.config import (
 from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.naming import nearest, shown_name
 from abey.runtime.agents.policy_checks import policy_facts
+from abey.runtime.agents.tools import AVAILABLE
 from abey.runtime.models.places import OURS, url_fault
 from abey.runtime.tools.arguments import broken_schema
 from abey.runtime.tools.placeholders import shell_parameters, undeclared
@@ -58,7 +59,7 @@ def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
             message = "most providers refuse a tool's name that is not 1 to 64 of A-Z a-z 0-9 _ -"
             yield Fact(f"{pointer}/name", "warning", "tool-name", message)
         seen.setdefault(str(name), at)
-        if not isinstance(tool, CommandTool | ExternalTool):
+        if tool.kind not in AVAILABLE:
             message = (
                 f"tools of kind {tool.kind} are not available in this version: {quoted(shown_name(tool))} is left out"
             )

@@ -3,24 +3,26 @@
 from collections.abc import Mapping
 from typing import Any
 
-from abey.core.agent import Agent, Limits, Tool
+from abey.core.agent import Agent, Limits
 from abey.protocol.base import sha256_hex
-from abey.protocol.config import AgentConfig, CommandTool, ExternalTool, HttpModel
+from abey.protocol.config import AgentConfig, HttpModel
 from abey.protocol.policy import Policy
-from abey.runtime.agents.naming import command_of
+from abey.runtime.agents.tools import sources_of, tools_of
 from abey.runtime.models.places import variable_of
 
 
 def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
     """The agent of a valid file, whose self-contained JSON is `raw`. Tools of kinds that cannot run are left out."""
-    tools = [_tool(tool, config) for tool in config.tools if isinstance(tool, CommandTool | ExternalTool)]
+    sources = tuple(sources_of(config))
     return Agent(
         slug=config.slug,
         config=raw,
         config_hash=sha256_hex(raw),
         policy_hash=_policy_hash(config.tool_call_policy),
         system_prompt=config.system_prompt,
-        tools={tool.name: tool for tool in tools},
+        tools={tool.name: tool for tool in tools_of(config)},
+        sources=sources,
+        unlisted=bool(sources),
         policy=config.tool_call_policy,
         limits=Limits(
             max_concurrency=config.limits.max_concurrency,
@@ -46,25 +48,3 @@ def env_names(config: AgentConfig) -> tuple[str, ...]:
 def _policy_hash(policy: Policy | None) -> str:
     """The hash of the default and the ordered rules; an absent policy has the one of an empty one."""
     return sha256_hex((policy or Policy()).wire())
-
-
-def _tool(tool: CommandTool | ExternalTool, config: AgentConfig) -> Tool:
-    runnable = isinstance(tool, CommandTool)
-    command = command_of(tool)
-    timeout = tool.timeout_seconds or config.limits.tool_timeout_seconds
-    parameters = tool.parameters or {"type": "object"}
-    definition: dict[str, Any] = {"kind": tool.kind, "name": tool.name, "parameters": parameters}
-    if isinstance(tool, CommandTool):
-        definition |= {"argv": list(tool.argv), "env": list(tool.env), "timeoutSeconds": timeout}
-    return Tool(
-        name=tool.name,
-        description=tool.description,
-        parameters=parameters,
-        definition=definition,
-        hash=sha256_hex(definition),
-        runnable=runnable,
-        idempotent=tool.idempotent,
-        destructive=command is not None if tool.destructive is None else tool.destructive,
-        command=command,
-        timeout_seconds=timeout,
-    )

@@ -1,0 +1,24 @@
+"""What a write to a file would change, for who has to approve it (security.md, Approval)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from abey.core.agent import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`preimage` is the lower-case hex SHA-256 of the file as it is now, or of nothing where there is none; `diff` is
+    what the call would make of it, as a unified diff."""
+
+    preimage: str
+    diff: str
+
+
+Look = Callable[[str, Tool, Mapping[str, Any]], Preview | None]
+"""(the session's cwd, the tool, its arguments) -> what the call would change; None where it writes to no file."""
+
+
+def no_preview(_cwd: str, _tool: Tool, _arguments: Mapping[str, Any]) -> Preview | None:
+    return None

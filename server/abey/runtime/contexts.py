@@ -1,0 +1,65 @@
+"""What a transition of a session may know of the world, put together for each of them."""
+
+from abey.core.agent import Agent
+from abey.core.events import Complete, Event
+from abey.core.machine import Context
+from abey.core.policy import NO_LAWS
+from abey.core.session import Session
+from abey.runtime.agents.versions import Versions
+from abey.runtime.clock import millis_of, timestamp
+from abey.runtime.disk import DiskFloor
+from abey.runtime.live import Live
+from abey.runtime.ports import Ports
+
+
+class Contexts:
+    """One transition, one context."""
+
+    def __init__(self, ports: Ports, versions: Versions) -> None:
+        self._ports = ports
+        self._versions = versions
+        self._disk = DiskFloor(ports.store.state_dir, ports.store.space)
+
+    def refuse_full_disk(self) -> None:
+        self._disk.check(millis_of(self._ports.clock.now()))
+
+    async def prepare(self, live: Live, event: Event) -> None:
+        """A call that is to run needs its tool: where that is known only once its source was asked, it is asked now,
+        and nobody waits for the session meanwhile."""
+        if isinstance(event, Complete) and event.outcome.kind in ("approve", "rerun"):
+            agent = await self.latest(live.machine.session)
+            if agent.unlisted and live.machine.work.phase == "none":
+                await self._ports.toolbox.list(agent, live.machine.session)
+
+    async def latest(self, session: Session) -> Agent:
+        """What the next step of the session works with, with all its tools as far as they are known."""
+        agent = self._versions.keep(await self._versions.prepared(session))
+        return self._ports.toolbox.equip(agent, session)
+
+    def of_nothing(self, agent: Agent) -> Context:
+        """For a session that does not exist yet."""
+        self._versions.keep(agent)
+        return self._of(agent, agent, None, draining=False)
+
+    async def of(self, live: Live, *, draining: bool) -> Context:
+        session = live.machine.session
+        return self._of(live.agent, await self.latest(session), live, draining=draining)
+
+    def _of(self, agent: Agent, latest: Agent, live: Live | None, *, draining: bool) -> Context:
+        ports, session = self._ports, live.machine.session if live else None
+        millis = millis_of(ports.clock.now())
+        return Context(
+            millis=millis,
+            entropy=ports.clock.entropy(),
+            timestamp=timestamp,
+            agent=agent,
+            latest=latest,
+            decided_by=lambda config_hash: self._versions.find(session, config_hash) if session else None,
+            check=ports.check,
+            draining=draining,
+            no_tools=self._disk.refusal(millis),
+            full=ports.quota.refusal(live) if live else None,
+            laws=ports.laws.of(session) if session else NO_LAWS,
+            preview=ports.preview,
+            no_sandbox=ports.no_sandbox,
+        )
