@@ -8,8 +8,9 @@ from support.world import CLIENT, World, answer, text_parts
 
 from abey.core import events as e
 from abey.core.hashes import effective_hash, proposed_hash
+from abey.core.pending_views import pending_view
 from abey.core.replay import overdue
-from abey.core.views import pending_view, resolution_view, session_view
+from abey.core.views import resolution_view, session_view
 from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.session import Usage

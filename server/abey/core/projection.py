@@ -7,9 +7,10 @@ from abey.core.agent import Agent
 from abey.core.completing import pending_kind
 from abey.core.machine import Machine
 from abey.core.notes import repair_note
+from abey.core.pending_views import pending_view
 from abey.core.replay import recover
 from abey.core.session import Call, Session
-from abey.core.views import pending_view, resolution_view, session_view, turn_items
+from abey.core.views import resolution_view, session_view, turn_items
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 from abey.protocol.session import Usage

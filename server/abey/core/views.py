@@ -3,21 +3,18 @@
 from collections.abc import Iterator
 
 from abey.core.agent import Agent
-from abey.core.agent_views import pending_with_agent, with_agent
+from abey.core.agent_views import with_agent
 from abey.core.completing import pending_kind
-from abey.core.hashes import parse_arguments, shown_hash
 from abey.core.history import result_of
 from abey.core.machine import Machine
+from abey.core.pending_views import bare_pending, shown_arguments
 from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
 from abey.protocol import session as s
 from abey.protocol import transcript as t
-from abey.protocol.base import Json
 from abey.protocol.blocks import TextBlock
 from abey.protocol.journal import CallResolved
 from abey.protocol.notifications import Attention, Summary
 from abey.protocol.outcomes import AnyOutcome, Resolution
-
-TITLE_LENGTH = 80
 
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
@@ -38,7 +35,7 @@ def bare_view(machine: Machine) -> s.Session:
         activity=machine.work.activity,
         revision=session.revision,
         turn=_turn(turn) if turn else None,
-        pending=_bare_pending(session),
+        pending=bare_pending(session),
         queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in session.queue),
         output=output(session),
         last_error=session.last_error,
@@ -88,19 +85,6 @@ def output(session: Session) -> str | None:
         return None
     answers = [entry for entry in turn.entries if isinstance(entry, AnswerEntry)]
     return _text(answers[-1]) if answers else None
-
-
-def pending_view(session: Session, agent: Agent | None) -> tuple[t.Pending, ...]:
-    """The calls that wait for somebody, or run in the background, in model order."""
-    return pending_with_agent(_bare_pending(session), agent)
-
-
-def _bare_pending(session: Session) -> tuple[t.Pending, ...]:
-    turn = session.open_turn
-    if turn is None or session.stopped:
-        return ()
-    views = (_pending(session, turn, call) for call in open_calls(session))
-    return tuple(view for view in views if view is not None)
 
 
 def items(session: Session) -> Iterator[t.Item]:
@@ -153,55 +137,6 @@ def _text(answer: AnswerEntry) -> str:
     return "".join(block.text for block in answer.blocks if isinstance(block, TextBlock))
 
 
-WHY = {
-    "approval": "approval required",
-    "external": "only others can run it",
-    "question": "an answer is wanted",
-    "uncertain": "may have run",
-    "running": "runs in the background",
-}
-"""Why a call of each kind waits, where its rule does not say."""
-
-
-def _pending(session: Session, turn: Turn, call: Call) -> t.Pending | None:
-    kind = pending_kind(call)
-    if kind is None or call.verdict is None or call.decided_at is None:
-        return None
-    arguments = call.effective_arguments if call.state in ("uncertain", "running") else call.arguments
-    return t.Pending(
-        token=call.verdict.token,
-        session_id=session.id,
-        turn_id=turn.turn_id,
-        call_id=call.call_id,
-        kind=kind,
-        tool=call.tool,
-        title=_title(call.tool, arguments),
-        arguments=_value(arguments),
-        arguments_hash=shown_hash(session, call),
-        editable=kind == "approval",
-        cwd=session.created.cwd,
-        question=call.question,
-        reason=(call.verdict.reason if kind in ("approval", "external") else None) or WHY[kind],
-        rule=call.verdict.rule,
-        started_at=call.started_at,
-        created_at=call.decided_at,
-        expires_at=call.verdict.expires_at,
-    )
-
-
-def _title(tool: str, arguments: str) -> str:
-    """One line that names the call: the tool and as much of its arguments as fits."""
-    line = f"{tool} {' '.join(arguments.split())}" if arguments not in ("", "{}") else tool
-    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"
-
-
-def _value(arguments: str) -> Json:
-    try:
-        return parse_arguments(arguments)
-    except ValueError:
-        return arguments
-
-
 def _answer_items(turn: Turn, answer: AnswerEntry) -> Iterator[t.Item]:
     index = 0
     for block in answer.blocks:
@@ -226,8 +161,8 @@ def _call(call: Call) -> t.ItemCall:
         **told,
         call_id=call.call_id,
         tool=call.tool,
-        arguments=_value(call.arguments),
-        effective_arguments=None if edited is None else _value(edited),
+        arguments=shown_arguments(call.arguments),
+        effective_arguments=None if edited is None else shown_arguments(edited),
         disposition=call.verdict.disposition if call.verdict else None,
         state=call.state,
         decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,

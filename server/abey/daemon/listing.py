@@ -7,7 +7,8 @@ from pathlib import PurePath
 
 from abey.core.agent_views import pending_with_agent, with_agent
 from abey.core.machine import Machine
-from abey.core.views import pending_view, summary_view
+from abey.core.pending_views import pending_view
+from abey.core.views import summary_view
 from abey.daemon.paging import cursor_at, start_of
 from abey.daemon.services import Services
 from abey.errors import AbeyError

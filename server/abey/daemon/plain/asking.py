@@ -12,7 +12,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from abey.core.machine import Machine
-from abey.core.views import pending_view
+from abey.core.pending_views import pending_view
 from abey.daemon.plain.opening import Opening
 from abey.daemon.plain.parts import Handlers
 from abey.daemon.plain.telling import Errands, tell
