@@ -8,7 +8,8 @@ import pytest
 from support.harness.stories import Story
 
 from abey.core.replay import fold
-from abey.core.session import Session, issued_tokens
+from abey.core.session import Session
+from abey.core.waiting import issued_tokens
 from abey.runtime.index.database import UNKNOWN, Change, Database
 from abey.runtime.index.file import IndexFailed
 from abey.runtime.index.rows import folder_of, plain, row_of

@@ -14,7 +14,7 @@ from support.shell import CLIENT, Shell, answer, outcome
 from support.world import text_parts
 
 from abey.core import events as e
-from abey.core.session import issued_tokens
+from abey.core.waiting import issued_tokens
 from abey.errors import RecordFailed
 from abey.runtime.live import Kept, Live
 from abey.runtime.snapshotting import Snapshotting

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from abey.core.edits import IllegalRecord
 from abey.core.replay import apply
-from abey.core.session import Session, issued_tokens
+from abey.core.session import Session
+from abey.core.waiting import issued_tokens
 from abey.protocol.journal import CallDecided, Record
 from abey.runtime.event_log import EventLog
 from abey.runtime.store.recovery import Damaged, Opened

@@ -4,7 +4,6 @@ A session is a row of turns, a turn is a row of entries, and the last answer's c
 (machine.md, State).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -234,22 +233,3 @@ def _ends_with_an_answer(turn: Turn) -> bool:
 def open_calls(session: Session) -> tuple[Call, ...]:
     """The calls of the open batch that have no result, in model order."""
     return tuple(call for call in session.batch.calls if not call.final) if session.batch else ()
-
-
-def issued_tokens(session: Session) -> Iterator[str]:
-    """The token of every call that was ever decided, whatever became of it."""
-    for turn in session.turns:
-        for entry in turn.entries:
-            for call in entry.calls if isinstance(entry, AnswerEntry) else ():
-                if call.verdict is not None:
-                    yield call.verdict.token
-
-
-def next_deadline(session: Session, now: Timestamp) -> Timestamp | None:
-    """When the next of the waiting calls expires, if one will after `now`."""
-    deadlines = [
-        call.verdict.expires_at
-        for call in open_calls(session)
-        if call.state == "deferred" and call.verdict is not None and call.verdict.expires_at is not None
-    ]
-    return min((deadline for deadline in deadlines if deadline > now), default=None)

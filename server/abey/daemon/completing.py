@@ -4,8 +4,9 @@ import asyncio
 
 from abey.core import events as e
 from abey.core.completing import pending_kind
-from abey.core.session import Call, issued_tokens, open_calls
+from abey.core.session import Call, open_calls
 from abey.core.views import resolution_view
+from abey.core.waiting import issued_tokens
 from abey.daemon.idempotency import Done, Outcome, keyed
 from abey.daemon.services import Services
 from abey.errors import AbeyError

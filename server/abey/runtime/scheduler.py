@@ -19,8 +19,8 @@ from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.idempotency import Keyed
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
-from abey.core.session import next_deadline
 from abey.core.transition import Transition, begin, transition
+from abey.core.waiting import next_deadline
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
 from abey.core.notes import repair_note
-from abey.core.session import issued_tokens
+from abey.core.waiting import issued_tokens
 from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record
 from abey.protocol.session import Damage

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from abey.core.session import Session, issued_tokens
+from abey.core.session import Session
+from abey.core.waiting import issued_tokens
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import CallDecided, Record
 from abey.runtime.index import schema
