@@ -175,36 +175,10 @@ def test_every_pointer_of_a_match_has_to_match() -> None:
     assert verdict(ruled(rule), {"x": "a", "y": "c"}).disposition == RunAsync()
 
 
-@pytest.mark.parametrize("loose", ["runSync", "runAsync"])
-def test_a_rule_that_loosens_by_a_match_on_a_shell_command_defers(loose: str) -> None:
-    rule = {"tool": "*", "match": {"/cmd": {"glob": "git log*"}}, "disposition": loose}
-    judged = verdict(ruled(rule), {"cmd": "git log; rm -rf /"}, command="cmd")
-    assert judged.disposition == Defer(reason="a rule that matches a shell command cannot vouch for it")
-
-
 def test_a_match_on_another_argument_of_a_shell_tool_loosens() -> None:
     rule = {"tool": "*", "match": {"/where": "here"}, "disposition": "runSync"}
     judged = verdict(ruled(rule, default="defer"), {"cmd": "ls", "where": "here"}, command="cmd")
     assert judged.disposition == RunSync()
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "rm -rf /",
-        "ls; rm -rf /",
-        "ls && rm -rf /",
-        "ls | rm -rf /",
-        "ls\nrm -rf /",
-        "echo $(rm -rf /)",
-        "echo `rm -rf /`",
-        "(rm -rf /)",
-    ],
-)
-def test_a_deny_rule_hits_any_part_of_a_shell_command(command: str) -> None:
-    rule = {"tool": "*", "match": {"/cmd": {"glob": "rm *"}}, "disposition": DENY}
-    assert verdict(ruled(rule), {"cmd": command}, command="cmd").disposition == Deny(reason="never")
-    assert verdict(ruled(rule), {"cmd": "ls rm.txt"}, command="cmd").disposition == RunAsync()
 
 
 def test_a_deny_rule_takes_the_argument_of_another_tool_whole() -> None:
@@ -232,9 +206,9 @@ def test_a_decorated_deny_denies_and_a_decorated_defer_keeps_its_reason() -> Non
 
 @pytest.mark.parametrize(
     ("disposition", "order"),
-    [(RunSync(), 0), (RunAsync(), 0), (Defer(), 1), (RunIsolated(), 2), (Deny(), 3)],
+    [(RunSync(), 0), (RunAsync(), 0), (RunIsolated(), 1), (Defer(), 2), (Deny(), 3)],
 )
-def test_deny_is_stricter_than_defer_and_defer_than_running(disposition: AnyDisposition, order: int) -> None:
+def test_deny_is_stricter_than_defer_and_defer_than_whatever_runs(disposition: AnyDisposition, order: int) -> None:
     decorated = Decorate(decorators=(), inner=disposition)
     assert (strictness(disposition), strictness(decorated)) == (order, order)
 

@@ -1,68 +1,69 @@
-"""What happens to a call: the rules of agent-file.md, asked in their order, with the reasons kept."""
+"""What happens to a call: every policy that has a say, asked in the order of agent-file.md, with the reasons kept.
 
-import re
-from collections.abc import Iterator
+Laws
+- A rule that denies is never outdone, whoever wrote it.
+- Of two opinions the stricter wins: deny, then defer, then what runs; and what one of them isolates is isolated.
+- A remembered rule takes the place of an agent file's defer, and of nothing else.
+- What may be denied, for all that can be told, waits for somebody.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
-from abey.protocol.base import Json
-from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, Rule, RunAsync, RunIsolated, RunSync
+from abey.core.matching import AnyRule, Asked, Case, Link, denies
+from abey.core.opinions import Opinion, loosened, opinion, stricter, strictness
+from abey.core.paths import PATH_REASON
+from abey.core.shell import Match, ReadCommand, unread
+from abey.protocol.base import Json, sha256_hex
+from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, Rule, RunIsolated, RunSync
+
+__all__ = ["Floor", "Judgement", "Laws", "Link", "judge", "policy_hash", "strictness"]
 
 EXTERNAL_REASON = "only others can run it"
+DESTRUCTIVE_REASON = "the tool can change things"
+UNCLEAR_REASON = "a rule that denies may be about it, and nobody can tell from the command"
+NOT_PLAIN_REASON = "a rule may be about a part of it, and lets only one plain command run"
 
-_MISSING = object()
+_SCOPES = ("session", "workspace", "user")
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The policy of a `policy.json`; `layer` is whose it is: `user` or `workspace`."""
+    """The policy of a `policy.json`; `layer` is whose it is: `user` or `workspace`. `broken` says why nobody knows what
+    it says: then no call runs by itself."""
 
     layer: str
     policy: Policy
+    broken: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Laws:
     """What has a say in a verdict beside the agent's own policy: floors, remembered rules of every scope, and the
-    policies of the sessions whose child this one is."""
+    policies of the sessions whose child this one is. `read` understands shell commands."""
 
     floors: tuple[Floor, ...] = ()
     remembered: tuple[Rule, ...] = ()
     parents: tuple[Policy | None, ...] = ()
+    read: ReadCommand = unread
 
 
 NO_LAWS = Laws()
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """One rule that was asked: whether it matched, and why in a few words."""
-
-    layer: str
-    rule: PolicyRule | None
-    matched: bool
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a call. `rule` is the one that decided, None where a default did."""
+    """The verdict on a call. `rule` is the one that decided, None where a default did; `isolation` the sandbox that it
+    runs in, also if somebody has to let it run."""
 
     disposition: AnyDisposition
-    rule: PolicyRule | None
+    rule: AnyRule | None
     chain: tuple[Link, ...]
-
-    @property
-    def serial(self) -> bool:
-        return bool(self.rule and self.rule.serial)
-
-    @property
-    def expire_seconds(self) -> int | None:
-        base = base_disposition(self.disposition)
-        of_disposition = base.expire_seconds if isinstance(base, Defer) else None
-        return of_disposition or (self.rule.expire_seconds if self.rule else None)
+    serial: bool = False
+    expire_seconds: int | None = None
+    isolation: RunIsolated | None = None
 
     @property
     def reason(self) -> str | None:
@@ -70,140 +71,124 @@ class Judgement:
         return base.reason if isinstance(base, Defer | Deny) else None
 
 
-def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Judgement:  # noqa: ARG001
-    """The verdict of the agent's policy on this call: any deny, then the first rule that matches, then the default."""
-    judgement = _of_the_file(agent, tool, arguments)
-    base = base_disposition(judgement.disposition)
-    if tool.runnable or isinstance(base, Deny | Defer):
-        return judgement
-    # Whatever the policy says, nobody here can run it (agent-file.md, Tools).
-    link = Link("tool", None, True, EXTERNAL_REASON)
-    return Judgement(Defer(reason=EXTERNAL_REASON), judgement.rule, (*judgement.chain, link))
+def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Judgement:
+    """The verdict of all the policies on this call."""
+    case = Case.of(tool, arguments, laws.read)
+    asked = [case.ask(layer, rule) for layer, rule in _rules(agent, laws)]
+    chain = tuple(one.link for one in asked)
+    denied = next((one for one in asked if one.match is Match.YES and denies(one.rule)), None)
+    if denied is not None:
+        return Judgement(denied.rule.disposition, denied.rule, chain)
+    opinions = list(_opinions(agent, tool, laws, asked))
+    final = opinions[0]
+    for other in opinions[1:]:
+        final = stricter(final, other)
+    return Judgement(
+        disposition=final.disposition,
+        rule=final.rule,
+        chain=(*chain, *(one.link for one in opinions if one.link is not None)),
+        serial=final.serial,
+        expire_seconds=final.expire_seconds,
+        isolation=final.isolation,
+    )
 
 
-def _of_the_file(agent: Agent, tool: Tool, arguments: Json) -> Judgement:
-    policy = agent.policy or Policy()
-    chain = tuple(_ask(rule, tool, arguments) for rule in policy.rules)
-    matched = [link for link in chain if link.matched and link.rule is not None]
-    for link in matched:
-        if link.rule is not None and isinstance(base_disposition(link.rule.disposition), Deny):
-            return Judgement(link.rule.disposition, link.rule, chain)
-    for link in matched:
-        if link.rule is not None:
-            return _first_match(link.rule, tool, chain)
-    return _default(policy, tool, chain)
+def policy_hash(agent: Agent, laws: Laws) -> str:
+    """The hash of everything that has a say, in its order; that of the agent's own policy where nothing else does."""
+    floors = [[one.layer, one.policy.wire(), one.broken] for one in laws.floors]
+    remembered = [{**one.wire(), "uses": 0} for one in _narrowest_first(laws.remembered)]
+    parents = [one.wire() if one is not None else None for one in laws.parents]
+    if not (floors or remembered or parents):
+        return agent.policy_hash
+    return sha256_hex([agent.policy_hash, floors, remembered, parents])
 
 
-def strictness(disposition: AnyDisposition) -> int:
-    """deny > defer > run: the greater number is the stricter."""
-    match base_disposition(disposition):
-        case Deny():
-            return 3
-        case RunIsolated():
-            return 2
-        case Defer():
-            return 1
-        case _:
-            return 0
+def _rules(agent: Agent, laws: Laws) -> Iterator[tuple[str, AnyRule]]:
+    yield from (("rule", rule) for rule in _narrowest_first(laws.remembered))
+    yield from (("agent", rule) for rule in (agent.policy or Policy()).rules)
+    for floor in laws.floors:
+        yield from ((floor.layer, rule) for rule in floor.policy.rules)
+    for policy in laws.parents:
+        yield from (("parent", rule) for rule in (policy or Policy()).rules)
 
 
-def _first_match(rule: PolicyRule, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
-    if _loosens(rule) and tool.command is not None and f"/{tool.command}" in (rule.match or {}):
-        # A text match cannot tell one plain command from two; doubt defers (security.md, Policy).
-        doubt = Defer(reason="a rule that matches a shell command cannot vouch for it")
-        return Judgement(doubt, rule, chain)
-    return Judgement(rule.disposition, rule, chain)
+def _narrowest_first(rules: Iterable[Rule]) -> list[Rule]:
+    return sorted(rules, key=lambda rule: (_SCOPES.index(rule.scope), "*" in rule.tool, -len(rule.match or {})))
 
 
-def _default(policy: Policy, tool: Tool, chain: tuple[Link, ...]) -> Judgement:
-    if policy.default is not None:
-        link = Link("agent", None, True, "the default of the agent file")
-        return Judgement(policy.default, None, (*chain, link))
-    if tool.destructive:
-        link = Link("agent", None, True, "no default, and the tool is destructive")
-        return Judgement(Defer(reason="the tool can change things"), None, (*chain, link))
-    return Judgement(RunSync(), None, (*chain, Link("agent", None, True, "no default: runSync")))
+def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> Iterator[Opinion]:
+    """What each says who has a say; the agent's own policy first. None of them denies by a rule."""
+    rest = list(asked)
+
+    def take(rules: Sequence[AnyRule]) -> list[Asked]:
+        taken, rest[:] = rest[: len(rules)], rest[len(rules) :]
+        return taken
+
+    remembered = take(laws.remembered)
+    own = _whole(agent.policy, "agent", tool, take((agent.policy or Policy()).rules))
+    yield loosened(own, _first(remembered))
+    if _unsure(one for one in remembered if isinstance(base_disposition(one.rule.disposition), Defer)):
+        yield _deferred("rule", _doubt(tool, NOT_PLAIN_REASON))
+    for floor in laws.floors:
+        yield from _of_floor(floor, tool, take(floor.policy.rules))
+    for policy in laws.parents:
+        yield _whole(policy, "parent", tool, take((policy or Policy()).rules))
+    if any(one.match is Match.MAYBE and denies(one.rule) for one in asked):
+        yield _deferred("tool", _doubt(tool, UNCLEAR_REASON))
+    if not tool.runnable:
+        # Whatever the policy says, nobody here can run it (agent-file.md, Tools).
+        yield _deferred("tool", EXTERNAL_REASON)
 
 
-def _ask(rule: PolicyRule, tool: Tool, arguments: Json) -> Link:
-    if not fits(rule.tool, tool.name):
-        return Link("agent", rule, False, f"the tool is not {rule.tool}")
-    for pointer, wanted in (rule.match or {}).items():
-        value = _at(arguments, pointer)
-        if value is _MISSING:
-            return Link("agent", rule, False, f"nothing at {pointer}")
-        if not _matches(value, wanted, parts=_denies(rule) and pointer == f"/{tool.command}"):
-            return Link("agent", rule, False, f"{pointer} is another value")
-    return Link("agent", rule, True, f"the tool is {rule.tool}" + (", the arguments match" if rule.match else ""))
+def _whole(policy: Policy | None, layer: str, tool: Tool, asked: Sequence[Asked]) -> Opinion:
+    """What a policy says that has to say something: its first rule that matches, else its default."""
+    found = _first(asked) or _default(policy, layer) or _without_default(layer, tool)
+    return stricter(found, _deferred(layer, _doubt(tool, NOT_PLAIN_REASON))) if _unsure(asked) else found
 
 
-def _loosens(rule: PolicyRule) -> bool:
-    return isinstance(base_disposition(rule.disposition), RunSync | RunAsync)
+def _of_floor(floor: Floor, tool: Tool, asked: Sequence[Asked]) -> Iterator[Opinion]:
+    """Nothing, where nothing in it is about the call."""
+    if floor.broken is not None:
+        yield _deferred(floor.layer, floor.broken)
+        return
+    found = _first(asked) or _default(floor.policy, floor.layer)
+    if found is not None:
+        yield found
+    if _unsure(asked):
+        yield _deferred(floor.layer, _doubt(tool, NOT_PLAIN_REASON))
 
 
-def _denies(rule: PolicyRule) -> bool:
-    return isinstance(base_disposition(rule.disposition), Deny)
+def _first(asked: Sequence[Asked]) -> Opinion | None:
+    return next((opinion(one.rule.disposition, one.rule) for one in asked if one.match is Match.YES), None)
 
 
-def _matches(value: Any, wanted: Json, *, parts: bool) -> bool:
-    """Whether `value` is what the rule wants; with `parts`, whether any part of a shell command is."""
-    if isinstance(wanted, list):
-        return any(_matches(value, one, parts=parts) for one in wanted)
-    candidates = [value, *_segments(value)] if parts else [value]
-    if isinstance(wanted, dict) and set(wanted) == {"glob"}:
-        return any(isinstance(text, str) and fits(str(wanted["glob"]), text) for text in candidates)
-    return any(_same(one, wanted) for one in candidates)
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Equal as JSON: true is not 1, 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
-def _segments(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield from (part.strip() for part in re.split(r"[;|&\n(){}`<>$]+", value) if part.strip())
-
-
-def fits(glob: str, text: str) -> bool:
-    """Whether the text is what the glob says: each `*` stands for any characters, or none.
-
-    In linear time: a model chooses the text.
-    """
-    first, *rest = glob.split("*")
-    if not rest:
-        return glob == text
-    *middle, last = rest
-    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in middle:
-        found = text.find(part, at, end)
-        if found < 0:
+def _unsure(asked: Iterable[Asked]) -> bool:
+    """Whether a rule before the first that matches may match, too."""
+    for one in asked:
+        if one.match is Match.YES:
             return False
-        at = found + len(part)
-    return True
+        if one.match is Match.MAYBE and not denies(one.rule):
+            return True
+    return False
 
 
-def _at(value: Json, pointer: str) -> Any:
-    """What the JSON pointer names in `value`, or _MISSING."""
-    for step in pointer.split("/")[1:] if pointer else []:
-        key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and _is_index(key) and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return _MISSING
-    return value
+def _default(policy: Policy | None, layer: str) -> Opinion | None:
+    if policy is None or policy.default is None:
+        return None
+    whose = "the agent file" if layer == "agent" else f"the policy of the {layer}"
+    return opinion(policy.default, link=Link(layer, None, True, f"the default of {whose}"))
 
 
-def _is_index(step: str) -> bool:
-    """Python reads no number of thousands of digits, and no list is so long."""
-    return step.isascii() and step.isdigit() and len(step) < 10
+def _without_default(layer: str, tool: Tool) -> Opinion:
+    if tool.destructive:
+        told = Link(layer, None, True, "no default, and the tool is destructive")
+        return opinion(Defer(reason=DESTRUCTIVE_REASON), link=told)
+    return opinion(RunSync(), link=Link(layer, None, True, "no default: runSync"))
+
+
+def _doubt(tool: Tool, of_command: str) -> str:
+    return PATH_REASON if tool.kind == "workspace" else of_command
+
+
+def _deferred(layer: str, reason: str) -> Opinion:
+    return opinion(Defer(reason=reason), link=Link(layer, None, True, reason))

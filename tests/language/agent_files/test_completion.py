@@ -47,7 +47,7 @@ OFFERED: list[tuple[str, list[str]]] = [
     ('{"tools": [{"kind": "workspace", "allow": ["|', ["read_file", "list_files", "search", "write_file", "edit_file"]),
     (
         '{"tools": [{"kind": "agent", |}]}',
-        ["name", "agent", *["destructive", "idempotent", "timeoutSeconds", "shell", "description"]],
+        ["name", "agent", *["destructive", "idempotent", "timeoutSeconds", "shell", "description", "path"]],
     ),
     ('{"tools": [{"kind": "http", "method": |}]}', ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
     ('{"tools": [{"idempotent": |}]}', ["true", "false"]),

@@ -4,6 +4,9 @@ import pytest
 from lsprotocol import types as lsp
 from support.agent_documents import BARE, World, asker, at_cursor
 
+from abey.core.policy import Floor, Laws
+from abey.protocol.policy import Policy
+
 HEAD = '"slug": "a", "model": {"provider": "scripted", "script": []}'
 DEFER = "`defer`. Never run by itself: wait for somebody to approve, deny or complete it."
 LOG = (
@@ -55,8 +58,8 @@ RULES: list[tuple[str, str]] = [
     ),
     (
         '|{"tool": "sh", "match": {"/command": "ls"}, "disposition": "runSync"}',
-        '**Rule 1 of 1**, for `sh`\n\n- `sh` with `{"command": "ls"}`: '
-        + DEFER.replace("`defer`", "`defer` (`a rule that matches a shell command cannot vouch for it`)"),
+        "**Rule 1 of 1**, for `sh`\n\n"
+        '- `sh` with `{"command": "ls"}`: `runSync`. Run in this step, which waits for it.',
     ),
     (
         '|{"tool": "shell", "disposition": "defer"}',
@@ -99,6 +102,17 @@ async def test_a_tool_says_what_the_model_sees_and_what_runs() -> None:
     )
 
 
+async def test_a_floor_that_decides_instead_is_named() -> None:
+    said = Policy.model_validate({"rules": [{"tool": "log", "disposition": "deny"}]})
+    world = World(laws=Laws((Floor("user", said),)))
+    doc, offset = at_cursor(agent('|{"tool": "log", "disposition": "runSync"}'))
+    found = await world.language().hover(doc, offset, asker())
+    assert found is not None
+    assert isinstance(found.contents, lsp.MarkupContent)
+    line = "- `log`: your policy.json decides instead, `deny`. Refused at once, and the model is told so."
+    assert found.contents.value == f"**Rule 1 of 1**, for `log`\n\n{line}"
+
+
 async def test_a_shell_like_tool_is_called_one() -> None:
     assert await told(agent("", f"|{SHELL}")) == (
         "The model sees `sh`.\n\n"
@@ -108,9 +122,29 @@ async def test_a_shell_like_tool_is_called_one() -> None:
     )
 
 
-async def test_a_tool_that_is_not_available_says_so() -> None:
-    assert await told(agent("", '|{"kind": "http", "name": "h", "url": "http://localhost"}')) == (
-        "The model does not see it in this version."
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        (
+            '{"kind": "executables", "directory": "tools"}',
+            "The model sees its tools as `bash_…`, once a session has asked it for them.",
+        ),
+        (
+            '{"kind": "mcp", "name": "fs", "command": ["fs"]}',
+            "The model sees its tools as `mcp_fs_…`, once a session has asked it for them.",
+        ),
+        ('{"kind": "workspace", "allow": ["search", "read_file"]}', "The model sees `search`, `read_file`."),
+        ('{"kind": "workspace", "allow": []}', "The model sees nothing of it."),
+    ],
+)
+async def test_an_entry_that_stands_for_several_tools_names_them(tool: str, expected: str) -> None:
+    assert await told(agent("", f"|{tool}")) == expected
+
+
+async def test_a_request_says_what_is_asked() -> None:
+    assert await told(agent("", '|{"kind": "http", "name": "h", "url": "http://localhost/{x}", "method": "PUT"}')) == (
+        "The model sees `h`.\n\nIt asks `PUT http://localhost/{x}`\n\n"
+        "A call: `runSync`. Run in this step, which waits for it."
     )
 
 

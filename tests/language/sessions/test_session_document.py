@@ -80,6 +80,16 @@ def test_a_session_is_shown_turn_by_turn_and_what_waits_comes_last() -> None:
     assert shown(WAITING) == SHOWN
 
 
+def test_a_write_that_waits_is_shown_with_its_diff() -> None:
+    diff = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+```\n+# vim: x\r\n"
+    waits = (pending("c1", reason="approval required", diff=diff),)
+    text = shown(page(said("x"), call("c1"), waits=waits))
+    assert text.endswith(
+        "- call 1 `sh`, approval (`approval required`): `/state/documents/s1.1.args.json`\n\n"
+        "  ````diff\n  --- a/f\n  +++ b/f\n  @@ -1 +1 @@\n  -a\n  +```\n  +# vim\\: x\\r\n  ````\n\n"
+    )
+
+
 def test_of_a_long_transcript_the_end_is_shown_with_the_numbers_that_its_parts_have() -> None:
     end = page(said("x", "t8"), call("c1"), waits=(pending("c1"),), before=Before(items=90, turns=7, calls=41))
     text = shown(end)
@@ -117,7 +127,7 @@ def test_nothing_that_a_session_says_forges_a_part_of_its_document(first: str, s
         item("note", text=first),
         call("c1", "completed", tool=second, arguments={first: second}, output=third),
         call("c2", tool="sh", decision={"by": third, "at": AT, "edited": False, "message": first}),
-        waits=(pending("c2", tool=first, reason=second),),
+        waits=(pending("c2", tool=first, reason=second, diff=third),),
         title=first,
         cwd=second,
         agent=third,
@@ -239,6 +249,36 @@ async def test_a_hover_tells_of_the_call_that_waits_in_plain_text(line: str) -> 
     found = await language.hover(shown_document, shown_document.text.source.find(line) + 3, ASKER)
     text = f"call 2: sh ls\nwaits for: approval, since {AT}\nfolder: /work\nwhy: approval required"
     assert found == lsp.Hover(contents=lsp.MarkupContent(kind=lsp.MarkupKind.PlainText, value=text))
+
+
+UNCERTAIN = page(
+    call("c1", "uncertain", mayHaveRun=True),
+    waits=(pending("c1", "uncertain", reason="may have run", startedAt=AT, outputSoFar="half\x1b[2J of\n```it"),),
+)
+
+
+def test_a_call_that_may_have_run_is_shown_with_what_is_known() -> None:
+    told = f"""\
+- call 1 `sh`, uncertain (`may have run`, started {AT}): `/state/documents/s1.1.args.json`
+
+  It had printed:
+
+  ````text
+  half\\x1b[2J of
+  ```it
+  ````
+"""
+    assert shown(UNCERTAIN).partition("## Waiting\n\n")[2].rstrip("\n") == told.rstrip("\n")
+
+
+async def test_a_hover_tells_what_a_call_that_may_have_run_had_printed() -> None:
+    language, shown_document = offers(UNCERTAIN, shown(UNCERTAIN))
+    found = await language.hover(shown_document, shown_document.text.source.find("- call 1 ") + 3, ASKER)
+    assert found is not None and isinstance(found.contents, lsp.MarkupContent)
+    assert found.contents.value == (
+        f"call 1: sh ls\nwaits for: uncertain, since {AT}\nfolder: /work\nwhy: may have run\nstarted: {AT}\n"
+        "has printed:\nhalf\\x1b[2J of\n```it"
+    )
 
 
 async def test_elsewhere_there_is_no_hover() -> None:

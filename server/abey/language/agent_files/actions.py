@@ -111,11 +111,11 @@ def _with_rule(view: View, name: str, word: str) -> list[Edit]:
     """The rule for every call of this tool says so, or a new first one does, if it then decides; nothing where one says
     so already, or where others would decide all the same."""
     at, said = _rule_of(view, name)
-    if said is not None and decides(view.agent, name, word, at):
+    if said is not None and decides(view.agent, view.laws, name, word, at):
         tag = said.get("tag") or said
         return [] if tag.value == word else [(said.start, said.end, written(word))]
     text = f'{{"tool": {written(name)}, "disposition": {written(word)}}}'
-    return _with_first_rule(view, text) if decides(view.agent, name, word) else []
+    return _with_first_rule(view, text) if decides(view.agent, view.laws, name, word) else []
 
 
 def _rule_of(view: View, name: str) -> tuple[int | None, Node | None]:

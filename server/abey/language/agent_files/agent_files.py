@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from lsprotocol import types as lsp
 
+from abey.core.policy import Laws
 from abey.language.agent_files import diagnostics as said
 from abey.language.agent_files.actions import actions
 from abey.language.agent_files.completion import completion
@@ -36,6 +37,7 @@ class Outlook:
     `is_in_workspace` whether there is one: what is in none is never trusted.
     `key_facts` says whether a client with this environment could ask the model; it may read files and wait.
     `pending_of` counts the calls that wait in sessions of an agent file; `commands` are those that can be executed.
+    `laws_of` are those that have a say in the calls of sessions that such a client starts with an agent file.
     What reads files does so in the threads of `aside`.
     """
 
@@ -44,6 +46,7 @@ class Outlook:
     key_facts: Callable[[Mapping[str, str] | None, AgentConfig], Iterable[Fact]]
     pending_of: Callable[[Path], Awaitable[int]]
     commands: Callable[[], Collection[str]]
+    laws_of: Callable[[Path, Sequence[Path]], Laws]
     aside: Aside
 
 
@@ -105,7 +108,8 @@ class AgentFileLanguage:
     def _answered(self, document: Document, asker: Asker, answer: Callable[[View], T], unread: Callable[[], T]) -> T:
         if _is_too_large(document) or not self._may_read(document.path, asker):
             return unread()
-        return answer(View(document, asker, partial(self._outlook.key_facts, asker.env)))
+        laws = self._outlook.laws_of(document.path, asker.trusted)
+        return answer(View(document, asker, partial(self._outlook.key_facts, asker.env), laws))
 
     def _may_read(self, path: Path, asker: Asker) -> bool:
         return path.parent in self._own or self._outlook.trusts(path, asker.trusted)

@@ -13,7 +13,8 @@ from abey.language.agent_files.rules import explained, told
 from abey.language.agent_files.tree import Node, Path
 from abey.language.agent_files.view import POLICIES, View
 from abey.protocol.agent_file_words import WORDS
-from abey.protocol.config import CommandTool
+from abey.protocol.config import AnyToolKind, CommandTool, HttpTool
+from abey.runtime.agents.naming import names_of
 
 _WORDS_AT = ("provider", "kind", "tag", "disposition", "default", "inner", "executionMode", "allow")
 
@@ -85,7 +86,7 @@ def _rule(view: View, path: Path, show: Markup) -> Iterator[str]:
     if agent is None or config is None or agent.policy is None or not isinstance(at, int):
         return
     if at < len(agent.policy.rules):
-        yield from explained(agent, at, config.tools, show)
+        yield from explained(agent, view.laws, at, config.tools, show)
 
 
 def _tool(view: View, path: Path, show: Markup) -> Iterator[str]:
@@ -95,14 +96,24 @@ def _tool(view: View, path: Path, show: Markup) -> Iterator[str]:
     kind = config.tools[at]
     tool = agent.tools.get(str(getattr(kind, "name", "")))
     if tool is None:
-        yield "The model does not see it in this version."
+        yield _several(kind, show)
         return
     yield f"The model sees {show.code(tool.name)}:" if tool.description else f"The model sees {show.code(tool.name)}."
     yield show.block(tool.description) if tool.description else ""
     if isinstance(kind, CommandTool):
         yield f"It runs {show.code(' '.join(map(written, kind.argv)))}"
+    elif isinstance(kind, HttpTool):
+        yield f"It asks {show.code(f'{kind.method} {kind.url}')}"
     yield _nature(tool, show)
-    yield f"A call: {told(judge(agent, tool, {}).disposition, show)}"
+    yield f"A call: {told(judge(agent, tool, {}, view.laws).disposition, show)}"
+
+
+def _several(kind: AnyToolKind, show: Markup) -> str:
+    """Of an entry that stands for more tools than one."""
+    names = list(names_of(kind))
+    if not all(exact for _, exact in names):
+        return f"The model sees its tools as {show.code(f'{names[0][0]}…')}, once a session has asked it for them."
+    return f"The model sees {', '.join(show.code(name) for name, _ in names) or 'nothing of it'}."
 
 
 def _nature(tool: Tool, show: Markup) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from abey.core.policy import fits
+from abey.core.globs import fits
 from abey.language.agent_files.tree import Node, Path, Tree
 from abey.language.agent_files.view import POLICIES
 from abey.protocol.agent_file_words import PARAMETERS

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from abey.core.agent import Agent
-from abey.core.policy import fits, judge
+from abey.core.globs import fits
+from abey.core.policy import Judgement, Laws, judge
 from abey.language.agent_files.layout import written
 from abey.language.agent_files.markup import Markup
 from abey.protocol.agent_file_words import WORDS
@@ -16,29 +17,45 @@ from abey.runtime.agents.naming import offered_by, shown_name
 
 MOST_TOOLS = 20
 
+_OTHERS = {
+    "rule": "a remembered rule",
+    "user": "your policy.json",
+    "workspace": "the policy.json of the workspace",
+    "parent": "the policy of the session that started it",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What happens to a call of `tool` with `arguments`; `rule` decides, None where no rule does."""
+    """What happens to a call of `tool` with `arguments`; `rule` of the file decides, None where none does, and
+    `elsewhere` says where the rule is that does then."""
 
     tool: str
     arguments: Json
     disposition: AnyDisposition
     rule: int | None
+    elsewhere: str | None
 
 
-def verdicts(agent: Agent, at: int) -> Iterator[Verdict]:
+def verdicts(agent: Agent, laws: Laws, at: int) -> Iterator[Verdict]:
     """For each tool that rule `at` fits, what happens to a call that it matches."""
     rules = agent.policy.rules if agent.policy else ()
     for tool in agent.tools.values():
         if fits(rules[at].tool, tool.name):
             arguments = example(rules[at])
-            judgement = judge(agent, tool, arguments)
+            judgement = judge(agent, tool, arguments, laws)
             decided = next((n for n, rule in enumerate(rules) if rule is judgement.rule), None)
-            yield Verdict(tool.name, arguments, judgement.disposition, decided)
+            elsewhere = _elsewhere(judgement) if decided is None else None
+            yield Verdict(tool.name, arguments, judgement.disposition, decided, elsewhere)
 
 
-def decides(agent: Agent | None, name: str, word: str, at: int | None = None) -> bool:
+def _elsewhere(judgement: Judgement) -> str | None:
+    """Whose rule or default decides, where it is none of the file."""
+    layers = [link.layer for link in judgement.chain if link.rule is judgement.rule and link.matched]
+    return _OTHERS.get(layers[-1]) if layers else None
+
+
+def decides(agent: Agent | None, laws: Laws, name: str, word: str, at: int | None = None) -> bool:
     """Whether a call of this tool comes to `word` if a rule for all its calls says so, in the place of rule `at` or
     before all others; nobody can tell of a file with errors, or of a tool that is not known."""
     tool = agent.tools.get(name) if agent else None
@@ -49,7 +66,7 @@ def decides(agent: Agent | None, name: str, word: str, at: int | None = None) ->
     others = policy.rules if at is None else policy.rules[at + 1 :]
     rules = (*policy.rules[: at or 0], rule, *others)
     changed = replace(agent, policy=policy.model_copy(update={"rules": rules}))
-    return judge(changed, tool, {}).disposition.tag == word
+    return judge(changed, tool, {}, laws).disposition.tag == word
 
 
 def example(rule: PolicyRule) -> Json:
@@ -67,11 +84,11 @@ def example(rule: PolicyRule) -> Json:
     return made
 
 
-def explained(agent: Agent, at: int, tools: Iterable[AnyToolKind], show: Markup) -> Iterator[str]:
+def explained(agent: Agent, laws: Laws, at: int, tools: Iterable[AnyToolKind], show: Markup) -> Iterator[str]:
     """The rule in paragraphs."""
     rules = agent.policy.rules if agent.policy else ()
     yield show.strong(f"Rule {at + 1} of {len(rules)}") + f", for {show.code(rules[at].tool)}"
-    found = list(verdicts(agent, at))
+    found = list(verdicts(agent, laws, at))
     if found:
         yield "\n".join(f"- {_line(verdict, at, show)}" for verdict in found[:MOST_TOOLS])
     if len(found) > MOST_TOOLS:
@@ -98,6 +115,8 @@ def _line(verdict: Verdict, at: int, show: Markup) -> str:
         call += f" with {show.code(written(verdict.arguments))}"
     if verdict.rule is not None and verdict.rule != at:
         return f"{call}: rule {verdict.rule + 1} decides instead, {told(verdict.disposition, show)}"
+    if verdict.elsewhere is not None:
+        return f"{call}: {verdict.elsewhere} decides instead, {told(verdict.disposition, show)}"
     return f"{call}: {told(verdict.disposition, show)}"
 
 

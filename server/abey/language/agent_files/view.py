@@ -7,6 +7,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from abey.core.agent import Agent
+from abey.core.policy import Laws
 from abey.language.agent_files.layout import Edit
 from abey.language.agent_files.tolerant import tree
 from abey.language.agent_files.tree import Tree
@@ -22,11 +23,13 @@ POLICIES = ("toolCallPolicy", "toolCallPolicyConfig")
 
 @dataclass(frozen=True)
 class View:
-    """One version of a document that may be read, for one asker. `look` says of a config what its machine knows."""
+    """One version of a document that may be read, for one asker. `look` says of a config what its machine knows, and
+    `laws` have a say in the calls of its agent."""
 
     document: Document
     asker: Asker
     look: Look
+    laws: Laws
 
     @property
     def source(self) -> str:

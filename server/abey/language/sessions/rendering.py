@@ -7,7 +7,7 @@ from abey.language.sessions.harmless import block, code
 from abey.language.sessions.page import Page, Waiting
 from abey.protocol.base import Json
 from abey.protocol.session import Session
-from abey.protocol.transcript import Item, ItemCall, Part, TextPart
+from abey.protocol.transcript import Item, ItemCall, Part, Pending, TextPart
 
 TRANSCRIPT_SHOWN = 200_000
 """Characters: editors are slow with more, and the daemon does not look at documents of more than a mebibyte."""
@@ -149,7 +149,25 @@ def _wait(page: Page, one: Waiting) -> str:
     pending = one.pending
     where = f": {code(str(page.path(one.name)), 4096)}" if one.has_document else ""
     question = f"\n\n{block(_abridged(pending.question.prompt, TEXT_SHOWN))}" if pending.question else "\n"
-    return f"- call {one.n} {code(pending.tool)}, {pending.kind} ({code(pending.reason)}){where}{question}"
+    diff = "" if pending.diff is None else _diff(pending.diff)
+    why = f"{code(pending.reason)}{_since(pending)}"
+    return f"- call {one.n} {code(pending.tool)}, {pending.kind} ({why}){where}{question}{diff}{_so_far(pending)}"
+
+
+def _diff(diff: str) -> str:
+    shown = _abridged(diff.removesuffix("\n"), TEXT_SHOWN)
+    return f"\n{block(shown, 'diff')}"
+
+
+def _since(pending: Pending) -> str:
+    return f", started {pending.started_at}" if pending.kind == "uncertain" and pending.started_at else ""
+
+
+def _so_far(pending: Pending) -> str:
+    """What an uncertain call had printed; that of one which runs would change under the eyes of who reads."""
+    if pending.kind != "uncertain" or not pending.output_so_far:
+        return ""
+    return f"\n  It had printed:\n\n{block(_abridged(pending.output_so_far, RESULT_SHOWN))}"
 
 
 def _json(value: Json) -> str:

@@ -20,12 +20,16 @@ def shown_wait(waiting: Waiting) -> str:
     ]
     if pending.reason:
         lines.append(f"why: {harmless_line(pending.reason)}")
+    if pending.started_at:
+        lines.append(f"started: {pending.started_at}")
     if pending.expires_at:
         lines.append(f"until: {pending.expires_at}")
     if pending.question is not None:
         lines.append(f"asks: {cut(harmless(pending.question.prompt), 2000)}")
     if pending.diff:
         lines.append(cut(harmless(pending.diff), 4000))
+    if pending.output_so_far:
+        lines.append(f"has printed:\n{cut(harmless(pending.output_so_far), 2000)}")
     return "\n".join(lines)
 
 

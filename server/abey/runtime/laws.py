@@ -1,0 +1,36 @@
+"""What has a say in a verdict beside the agent's own policy, put together (agent-file.md, Policy)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from abey.core.children import policies_above
+from abey.core.policy import Laws
+from abey.core.session import Session
+from abey.protocol.policy import Rule
+from abey.runtime.agents.floors import Floors
+from abey.runtime.agents.workspaces import Lent
+from abey.runtime.tools.shell import read_command
+
+
+class Lawgiving:
+    """A Lawgiver. `remembered` are the rules that have a say in the calls of a session, `kept` all that outlive one."""
+
+    def __init__(
+        self,
+        floors: Floors,
+        remembered: Callable[[Session], tuple[Rule, ...]],
+        kept: Callable[[], tuple[Rule, ...]],
+    ) -> None:
+        self._floors = floors
+        self._remembered = remembered
+        self._kept = kept
+
+    def of(self, session: Session) -> Laws:
+        floors = self._floors.of_session(session.created.cwd)
+        return Laws(floors, self._remembered(session), policies_above(session), read=read_command)
+
+    def at(self, cwd: str | Path, workspace: str | None, lent: Lent) -> Laws:
+        """For a session that this client might start in `cwd`, with an agent of that workspace if it is of one."""
+        about = workspace or str(cwd)
+        rules = tuple(one for one in self._kept() if one.scope == "user" or one.workspace == about)
+        return Laws(self._floors.of_client(str(cwd), lent), rules, read=read_command)
