@@ -7,7 +7,7 @@ import signal
 from asyncio.subprocess import DEVNULL, Process
 
 from abey.runtime.tools.descriptors import completed
-from abey.runtime.tools.processes import CannotStart, Ended, Program, Running
+from abey.runtime.tools.processes import CannotStart, Ended, Program, Running, refuse_isolated
 
 _KILL_SECONDS = 2.0
 """How long a killed program may take to be gone; only what waits for a device takes longer."""
@@ -17,7 +17,12 @@ class GroupLauncher:
     """A Launcher for systems without subreapers."""
 
     async def launch(self, program: Program, out: int) -> Running:
-        starting = asyncio.ensure_future(_started(program, out))
+        return await self.start(program, (out,))
+
+    async def start(self, program: Program, streams: tuple[int, ...]) -> Running:
+        """`streams` are its output, or its stdin, stdout and stderr. Raises CannotStart."""
+        refuse_isolated(program)
+        starting = asyncio.ensure_future(_started(program, streams))
         try:
             await completed(starting)
         except asyncio.CancelledError:
@@ -29,14 +34,15 @@ class GroupLauncher:
         return _Group(starting.result())
 
 
-async def _started(program: Program, out: int) -> Process:
+async def _started(program: Program, streams: tuple[int, ...]) -> Process:
+    stdin, stdout, stderr = streams if len(streams) == 3 else (DEVNULL, *streams, *streams)
     return await asyncio.create_subprocess_exec(
         *program.argv,
         cwd=program.cwd,
         env=program.env,
-        stdin=DEVNULL,
-        stdout=out,
-        stderr=out,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
         start_new_session=True,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.groups import GroupLauncher
 from abey.runtime.tools.orphans import Orphans
-from abey.runtime.tools.processes import CannotStart, Program, Running
+from abey.runtime.tools.processes import CannotStart, Program, Running, Streams, refuse_isolated
 from abey.runtime.tools.running_helper import RunningHelper
 from abey.runtime.tools.supervised import HelperLost
 
@@ -18,7 +18,7 @@ _TRIES = 3
 
 
 class ProcessHelper:
-    """A Launcher whose programs leave nothing behind, whatever they do and however they or the daemon end.
+    """A Starter whose programs leave nothing behind, whatever they do and however they or the daemon end.
 
     That holds too for a program that stops or kills its supervisor, or the helper, or both at once: what it left comes
     to this process and is killed when its call ends. A program that runs as the same user can do more, like killing the
@@ -43,12 +43,19 @@ class ProcessHelper:
         self.leaves_nothing = sys.platform == "linux" and os.path.isdir("/proc/self")
 
     async def launch(self, program: Program, out: int) -> Running:
+        return await self._start(program, (out,))
+
+    async def converse(self, program: Program, streams: Streams) -> Running:
+        return await self._start(program, (streams.stdin, streams.stdout, streams.stderr))
+
+    async def _start(self, program: Program, streams: tuple[int, ...]) -> Running:
+        refuse_isolated(program)
         for _ in range(_TRIES):
             try:
                 helper = await self._running()
                 if helper is None:
-                    return await self._groups.launch(program, out)
-                return await helper.start(program, out, self._orphans)
+                    return await self._groups.start(program, streams)
+                return await helper.start(program, streams, self._orphans)
             except HelperLost:
                 await self._forget_lost()
         raise CannotStart("the process helper was killed again and again")

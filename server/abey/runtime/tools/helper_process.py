@@ -1,11 +1,11 @@
 """The process helper: starts programs, leaves nothing of their trees (security.md, Processes). Linux, stdlib only.
 
 Run with the number of a connected SOCK_SEQPACKET socket; it says `ready`, and when the socket ends it kills whatever
-still runs and ends. A datagram is one program to start, with four descriptors: a file with its JSON ({argv, cwd, env}),
-where its output goes, a pipe whose end means *kill it*, and a pipe for lines of JSON: {supervisor}, its pid, once there
-is one, then how the program ended: {exit}, {signal}, {killed} or {fault}. Every program has a supervisor of its own,
-forked here: a subreaper that ends every descendant before it tells. The helper is one too, for the trees of supervisors
-that somebody killed; those that somebody stopped it continues.
+still runs and ends. A datagram is one program to start, with its descriptors: a file with its JSON ({argv, cwd, env}),
+where its output goes, or its stdin, stdout and stderr, a pipe whose end means *kill it*, and a pipe for lines of JSON:
+{supervisor}, its pid, once there is one, then how the program ended: {exit}, {signal}, {killed} or {fault}. Every
+program has a supervisor of its own, forked here: a subreaper that ends every descendant before it tells. The helper is
+one too, for the trees of supervisors that somebody killed; those that somebody stopped it continues.
 """
 
 import contextlib
@@ -23,6 +23,9 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _RESTORED = (*_IGNORED, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
 _PATIENT_SWEEPS = 100
 _PAUSE_SECONDS = 0.005
+_DESCRIPTORS = 6
+"""The most that come with a program."""
+
 _LOST = {"fault": "its supervisor was killed; all that was left of the program was ended"}
 
 Tellers = dict[int, int]
@@ -42,7 +45,7 @@ def main() -> None:
         _drain(children)
         _bury(tellers)
         if connection.fileno() in ready:
-            message, descriptors, _, _ = socket.recv_fds(connection, 16, 4)
+            message, descriptors, _, _ = socket.recv_fds(connection, 16, _DESCRIPTORS)
             if not message:
                 return _end_all()
             _start(connection, children, descriptors, tellers)
@@ -61,7 +64,8 @@ def _start(connection: socket.socket, children: int, descriptors: list[int], tel
             connection.close()
             for other in (children, *tellers.values()):
                 os.close(other)
-            _supervise(*descriptors)
+            text, *streams, life, status = descriptors
+            _supervise(text, streams, life, status)
         tellers[pid] = status
     for descriptor in passed:
         os.close(descriptor)
@@ -107,14 +111,14 @@ def _end_all() -> None:
         select.select([], [], [], _PAUSE_SECONDS)
 
 
-def _supervise(program: int, out: int, life: int, status: int) -> NoReturn:
+def _supervise(program: int, streams: list[int], life: int, status: int) -> NoReturn:
     """Runs one program to its end, or until `life` ends; exits with 0 when it has told."""
     os.setsid()
     _have_orphans()
     children = _watch_children()
     _tell(status, {"supervisor": os.getpid()})
     with open(program, encoding="ascii") as file:
-        told = _run(json.load(file), out, life, children)
+        told = _run(json.load(file), streams, life, children)
     sweeps = 0
     while _left_behind():
         sweeps += 1
@@ -127,16 +131,16 @@ def _supervise(program: int, out: int, life: int, status: int) -> NoReturn:
     os._exit(0)
 
 
-def _run(program: dict[str, Any], out: int, life: int, children: int) -> dict[str, Any]:
+def _run(program: dict[str, Any], streams: list[int], life: int, children: int) -> dict[str, Any]:
     """How the program ended. Descendants may still be there."""
     if select.select([life], [], [], 0)[0]:
         return {"killed": True}
     faults, fault = os.pipe()
     tool = os.fork()
     if tool == 0:
-        _become(program, out, fault)
-    os.close(fault)
-    os.close(out)
+        _become(program, streams, fault)
+    for descriptor in (fault, *streams):
+        os.close(descriptor)
     while True:
         ready, _, _ = select.select([life, children], [], [])
         _drain(children)
@@ -148,7 +152,7 @@ def _run(program: dict[str, Any], out: int, life: int, children: int) -> dict[st
             return {"killed": True}
 
 
-def _become(program: dict[str, Any], out: int, fault: int) -> NoReturn:
+def _become(program: dict[str, Any], streams: list[int], fault: int) -> NoReturn:
     """Turns this process into the program; why it cannot goes to `fault`."""
     argv, cwd = program["argv"], program["cwd"]
     doing = f"cannot start {argv[0]}"
@@ -157,9 +161,8 @@ def _become(program: dict[str, Any], out: int, fault: int) -> NoReturn:
         signal.set_wakeup_fd(-1)
         for number in _RESTORED:
             signal.signal(number, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
+        for standard, stream in enumerate(_three(streams)):
+            os.dup2(stream, standard)
         if fault != 3:
             fault = os.dup2(fault, 3, inheritable=False)
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))
@@ -171,6 +174,11 @@ def _become(program: dict[str, Any], out: int, fault: int) -> NoReturn:
         os.write(fault, f"{doing}: {getattr(error, 'strerror', error)}".encode("utf-8", "replace")[:4096])
     finally:
         os._exit(127)
+
+
+def _three(streams: list[int]) -> list[int]:
+    """What becomes stdin, stdout and stderr: of a program that only has an output nothing is to be read."""
+    return streams if len(streams) == 3 else [os.open(os.devnull, os.O_RDONLY), *streams, *streams]
 
 
 def _left_behind() -> bool:

@@ -3,14 +3,20 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from abey.protocol.policy import RunIsolated
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to start: `argv[0]` is looked up in PATH of `env`, or relative to `cwd` if it has a slash."""
+    """What to start: `argv[0]` is looked up in PATH of `env`, or relative to `cwd` if it has a slash.
+
+    With `isolation` it is for a sandbox, and for no launcher but one that has it (tools/sandbox).
+    """
 
     argv: tuple[str, ...]
     cwd: str
     env: dict[str, str]
+    isolation: RunIsolated | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,12 @@ class Ended:
 
 class CannotStart(Exception):
     """The program did not run, or nobody knows how it ended; the message says why, in a line."""
+
+
+def refuse_isolated(program: Program) -> None:
+    """For launchers that have no sandbox. Raises CannotStart."""
+    if program.isolation is not None:
+        raise CannotStart("the program is for a sandbox, and this is none")
 
 
 class Running(Protocol):
@@ -49,3 +61,27 @@ class Launcher(Protocol):
         When it is cancelled nothing of the program is left, or will be within a few seconds.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The descriptors of a program that is talked to; all of them stay the caller's."""
+
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+class Talker(Protocol):
+    """Starts programs that are talked to, in every other way as a Launcher does."""
+
+    async def converse(self, program: Program, streams: Streams) -> Running:
+        """Starts `program` with these streams. Raises CannotStart.
+
+        When it is cancelled nothing of the program is left, or will be within a few seconds.
+        """
+        ...
+
+
+class Starter(Launcher, Talker, Protocol):
+    """Starts both kinds."""

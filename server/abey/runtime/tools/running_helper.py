@@ -51,12 +51,13 @@ class RunningHelper:
                 await self._news.wait()
         return self._said_ready
 
-    async def start(self, program: Program, out: int, orphans: Orphans) -> Supervised:
-        """Raises CannotStart; HelperLost, when the program was not started and another helper may do it."""
+    async def start(self, program: Program, streams: tuple[int, ...], orphans: Orphans) -> Supervised:
+        """`streams` are its output, or its stdin, stdout and stderr. Raises CannotStart; HelperLost, when the program
+        was not started and another helper may do it."""
         supervised = None
         try:
             async with self._answering():
-                supervised = await self._sent(program, out, orphans)
+                supervised = await self._sent(program, streams, orphans)
                 await supervised.started()
         except BaseException as fault:
             self.is_lost = self.is_lost or isinstance(fault, HelperLost)
@@ -98,7 +99,7 @@ class RunningHelper:
         self.is_lost = self.is_lost or not data
         self._news.set()
 
-    async def _sent(self, program: Program, out: int, orphans: Orphans) -> Supervised:
+    async def _sent(self, program: Program, streams: tuple[int, ...], orphans: Orphans) -> Supervised:
         with contextlib.ExitStack() as passed:
             with contextlib.ExitStack() as kept:
                 life, life_end = _pipe(passed, kept)
@@ -108,7 +109,7 @@ class RunningHelper:
                 kept.pop_all()
             try:
                 self.wake()
-                await self._send([text, out, life, status])
+                await self._send([text, *streams, life, status])
             except BaseException:
                 supervised.close()
                 raise

@@ -3,14 +3,14 @@
 Laws
 - A source that fails hides no other, and the step goes on without its tools; the next turn asks it again.
 - What is listed at a revision is not listed again at it: asking makes no step ask for ever.
-- Nothing of a session stays open once it is released.
+- Nothing of a session stays open once it is released, also not what was still being opened.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 from abey.core.agent import Agent, Tool, ToolSource
 from abey.core.session import Session
@@ -48,6 +48,25 @@ class Opened(Protocol):
         ...
 
 
+@runtime_checkable
+class Renewable(Opened, Protocol):
+    """One that is asked anew as it is: closing it would lose more than its list of tools."""
+
+    async def renew(self) -> None:
+        """Its tools are as they are now. Raises SourceFailed."""
+        ...
+
+
+@runtime_checkable
+class Faulty(Opened, Protocol):
+    """One in which something is no tool, and hides no other."""
+
+    @property
+    def faults(self) -> Mapping[str, str]:
+        """What the names of the tools would be that it cannot have, and why not."""
+        ...
+
+
 class Opener(Protocol):
     """Asks sources of one kind."""
 
@@ -66,6 +85,18 @@ class _Asked:
     turn_id: str | None
 
 
+_Key = tuple[Any, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Box:
+    """The sources of one session. One listing at a time; `released` once nothing may be opened any more."""
+
+    asked: dict[_Key, _Asked] = field(default_factory=dict)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    released: bool = False
+
+
 Announce = Callable[[str, str, str], None]
 """(session id, the prefix of a source, why it could not be asked)"""
 
@@ -80,51 +111,89 @@ class Toolboxes:
     def __init__(self, openers: Mapping[str, Opener], announce: Announce = _unannounced) -> None:
         self._openers = openers
         self._announce = announce
-        self._asked: dict[str, dict[str, _Asked]] = {}
+        self._boxes: dict[str, _Box] = {}
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         if not agent.sources:
             return agent
-        asked = self._asked.get(session.id, {})
+        box = self._boxes.get(session.id)
         tools, missing = dict(agent.tools), dict[str, str]()
         unlisted = False
         for source in agent.sources:
-            one = asked.get(source.hash)
+            one = box.asked.get(_key(source)) if box is not None else None
             unlisted = unlisted or one is None or not _holds(one, session)
             if one is not None and one.opened is None:
-                missing[source.prefix] = one.why
+                before = missing.get(source.prefix)
+                missing[source.prefix] = f"{before}; {one.why}" if before else one.why
+            if one is not None and isinstance(one.opened, Faulty):
+                missing.update(one.opened.faults)
             for tool in one.opened.tools if one is not None and one.opened is not None else ():
                 tools.setdefault(tool.name, tool)
         return replace(agent, tools=tools, missing=missing, unlisted=unlisted)
 
     async def list(self, agent: Agent, session: Session) -> None:
-        asked = self._asked.setdefault(session.id, {})
-        known = {source.hash for source in agent.sources}
-        old = [asked.pop(key) for key in list(asked) if key not in known or not _holds(asked[key], session)]
-        await _close(old)
-        fresh = [source for source in agent.sources if source.hash not in asked]
-        for source, one in zip(fresh, await asyncio.gather(*(self._ask(one, session) for one in fresh)), strict=True):
-            asked[source.hash] = one
+        box = self._boxes.setdefault(session.id, _Box())
+        async with box.turn:
+            known = {_key(source) for source in agent.sources}
+            await _close([box.asked.pop(key) for key in list(box.asked) if key not in known])
+            due = [source for source in agent.sources if not _is_held(box.asked.get(_key(source)), session)]
+            # each keeps what it opens at once, so that nothing is lost where this is cancelled
+            await asyncio.gather(*(self._ask(box, source, session) for source in due))
 
     async def release(self, session_id: str) -> None:
-        await _close(self._asked.pop(session_id, {}).values())
+        box = self._boxes.pop(session_id, None)
+        if box is not None:
+            box.released = True
+            asked, box.asked = box.asked, {}
+            await _close(asked.values())
 
-    async def _ask(self, source: ToolSource, session: Session) -> _Asked:
-        turn = session.open_turn
-        turn_id = turn.turn_id if turn else None
-        place = Place(session.id, session.created.cwd, session.created.env)
+    async def _ask(self, box: _Box, source: ToolSource, session: Session) -> None:
+        """Afterwards the source is as it is now, or nothing of it is left and it is known why."""
+        key, turn = _key(source), session.open_turn
+        before = box.asked.get(key)
+        old = before.opened if before is not None else None
+        opened, why = old, ""
         try:
-            opener = self._openers.get(source.kind)
-            if opener is None:
-                raise SourceFailed(f"tools of kind {source.kind} are not available")
-            opened = await opener.open(source, place)
+            opened = await self._opened(box, key, old, source, session)
         except SourceFailed as failed:
-            self._announce(session.id, source.prefix, str(failed))
-            return _Asked(None, str(failed), session.revision, turn_id)
+            opened, why = None, str(failed)
         except Exception:
             log.exception("session %s: the source %s could not be asked", session.id, source.prefix)
-            return _Asked(None, "internal error; see the daemon's log", session.revision, turn_id)
-        return _Asked(opened, "", session.revision, turn_id)
+            opened, why = None, "internal error; see the daemon's log"
+        now = _Asked(opened, why, session.revision, turn.turn_id if turn else None)
+        if not box.released:
+            box.asked[key] = now
+        if old is not None and opened is not old:
+            await _close([_Asked(old, "", 0, None)])
+        if box.released:
+            await _close([now])
+        elif opened is None:
+            self._announce(session.id, source.prefix, why)
+        elif isinstance(opened, Faulty):
+            for name, fault in opened.faults.items():
+                self._announce(session.id, name, fault)
+
+    async def _opened(self, box: _Box, key: _Key, old: Opened | None, source: ToolSource, session: Session) -> Opened:
+        """What can be renewed stays in its place meanwhile, with the tools it had. Raises SourceFailed."""
+        if isinstance(old, Renewable):
+            await old.renew()
+            return old
+        if old is not None:
+            del box.asked[key]
+            await old.close()
+        opener = self._openers.get(source.kind)
+        if opener is None:
+            raise SourceFailed(f"tools of kind {source.kind} are not available")
+        return await opener.open(source, Place(session.id, session.created.cwd, session.created.env))
+
+
+def _key(source: ToolSource) -> _Key:
+    """What makes another source of it: all that its tools are made of."""
+    return source.hash, source.destructive, source.idempotent, source.shell, source.timeout_seconds
+
+
+def _is_held(one: _Asked | None, session: Session) -> bool:
+    return one is not None and _holds(one, session)
 
 
 def _holds(one: _Asked, session: Session) -> bool:
@@ -137,6 +206,7 @@ def _holds(one: _Asked, session: Session) -> bool:
 
 
 async def _close(asked: Iterable[_Asked]) -> None:
-    for one in asked:
-        if one.opened is not None:
-            await one.opened.close()
+    opened = [one.opened for one in asked if one.opened is not None]
+    for failed in await asyncio.gather(*(one.close() for one in opened), return_exceptions=True):
+        if isinstance(failed, Exception):
+            log.error("a source of tools could not be closed", exc_info=failed)

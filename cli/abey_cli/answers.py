@@ -1,0 +1,72 @@
+"""What a person writes, as the value that a question wants (command-line.md, Commands that answer calls)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from abey_cli.failures import Failure, usage
+
+TRUE = ("true", "yes", "y")
+FALSE = ("false", "no", "n")
+
+
+def value_of(question: Mapping[str, Any] | None, words: Sequence[str]) -> Any:
+    """The value that `words` say: JSON, or `name=value` for each field, or a text. Raises Failure (exit 2)."""
+    if question is not None and question["kind"] == "approval":
+        return _of_type({"type": "boolean"}, " ".join(words))
+    schema = (question or {}).get("schema") or {}
+    fields = schema.get("properties")
+    if fields is None:
+        return _of_type(schema, " ".join(words))
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        return _json(words[0])
+    return {name: _of_type(fields.get(name, {}), text) for name, text in map(_field, words)}
+
+
+def field_of(schema: Mapping[str, Any], text: str) -> Any:
+    """The value of one field. Raises Failure (exit 2)."""
+    return _of_type(schema, text)
+
+
+def wanted(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
+    """A field, for a person: its name, what it is about, and what fits."""
+    choices = schema.get("enum") or [one.get("const") for one in schema.get("oneOf", ())]
+    kind = " | ".join(map(str, choices)) or str(schema.get("type", "any value"))
+    about = schema.get("description") or schema.get("title")
+    said = f" - {about}" if about else ""
+    return f"{name} ({kind}{'' if required else ', may be left out'}){said}:"
+
+
+def _field(word: str) -> tuple[str, str]:
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise usage(f"{word!r} is no field: write NAME=VALUE for each of them, or all as one JSON object")
+    return name, text
+
+
+def _of_type(schema: Mapping[str, Any], text: str) -> Any:
+    match schema.get("type"):
+        case "string":
+            return text
+        case "boolean" if text.lower() in (*TRUE, *FALSE):
+            return text.lower() in TRUE
+        case "boolean":
+            raise usage(f"{text!r} is neither yes nor no")
+        case "array" if not text.lstrip().startswith("["):
+            return [one.strip() for one in text.split(",")] if text.strip() else []
+        case "integer" | "number" | "array":
+            return _json(text)
+        case _:
+            try:
+                return _json(text)
+            except Failure:
+                return text
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise usage(f"{text!r} is no JSON value: {error}") from error
+    return value

@@ -1,0 +1,161 @@
+"""The tools that only their sources know: asked once, kept, renewed, let go (tools/toolbox.py)."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from support.processes import until
+from support.stories import dispatched
+
+from abey.core.agent import Agent, Tool, ToolSource
+from abey.core.session import Session
+from abey.runtime.tools.toolbox import Opened, Place, SourceFailed, Toolboxes
+
+
+def source(name: str, **more: Any) -> ToolSource:
+    return ToolSource(f"{name}_", {"kind": "fake", "name": name}, name, **more)
+
+
+def agent(*sources: ToolSource) -> Agent:
+    return Agent("a", {}, "c", "p", sources=sources, unlisted=bool(sources))
+
+
+def session(revision: int = 1) -> Session:
+    return replace(dispatched("ok").session, revision=revision)
+
+
+@dataclass(eq=False)
+class Fake:
+    """A source that was asked; it can be renewed."""
+
+    name: str
+    diary: list[str]
+    current: bool = True
+    fails: str = ""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return (Tool(f"{self.name}_t", "", {}, {"kind": "fake"}, "h"),)
+
+    def is_current(self) -> bool:
+        return self.current
+
+    async def renew(self) -> None:
+        self.diary.append(f"renew {self.name}")
+        if self.fails:
+            raise SourceFailed(self.fails)
+        self.current = True
+
+    async def close(self) -> None:
+        self.diary.append(f"close {self.name}")
+
+
+@dataclass
+class Source:
+    """An Opener: what `held` names does not come before it is let go; what `failing` names fails."""
+
+    diary: list[str] = field(default_factory=list)
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+    failing: dict[str, Exception] = field(default_factory=dict)
+    made: dict[str, Fake] = field(default_factory=dict)
+
+    async def open(self, source: ToolSource, place: Place) -> Opened:
+        name = source.definition["name"]
+        self.diary.append(f"open {name}")
+        if name in self.held:
+            await self.held[name].wait()
+        if name in self.failing:
+            raise self.failing[name]
+        self.made[name] = Fake(name, self.diary)
+        return self.made[name]
+
+
+def known(boxes: Toolboxes, one: Agent, revision: int = 1) -> tuple[list[str], dict[str, str], bool]:
+    equipped = boxes.equip(one, session(revision))
+    return list(equipped.tools), dict(equipped.missing), equipped.unlisted
+
+
+async def test_sources_are_asked_once_and_are_there_from_then_on() -> None:
+    opener, one = Source(), agent(source("a"), source("b"))
+    boxes = Toolboxes({"fake": opener})
+    assert known(boxes, one) == ([], {}, True)
+    for revision in (1, 2):
+        await boxes.list(one, session(revision))
+        assert known(boxes, one, revision) == (["a_t", "b_t"], {}, False)
+    assert opener.diary == ["open a", "open b"]
+
+
+async def test_a_source_that_fails_hides_no_other_and_is_asked_again_in_the_next_turn() -> None:
+    told: list[tuple[str, str, str]] = []
+    opener, one = Source(failing={"a": SourceFailed("broken"), "b": OSError()}), agent(*map(source, "abc"))
+    boxes = Toolboxes({"fake": opener}, lambda *news: told.append(news))
+    await boxes.list(one, session())
+    missing = {"a_": "broken", "b_": "internal error; see the daemon's log"}
+    assert known(boxes, one, 2) == (["c_t"], missing, False)
+    assert [news[1:] for news in told] == list(missing.items())
+    turn = session(3).open_turn
+    assert turn is not None
+    later = replace(session(3), turns=(replace(turn, turn_id="another"),))
+    assert boxes.equip(one, later).unlisted
+    opener.failing.clear()
+    await boxes.list(one, later)
+    assert (list(boxes.equip(one, later).tools), opener.diary[3:]) == (["a_t", "b_t", "c_t"], ["open a", "open b"])
+
+
+async def test_a_source_that_changed_is_renewed_in_its_place_and_once_at_a_revision() -> None:
+    opener, one = Source(), agent(source("a"))
+    boxes = Toolboxes({"fake": opener})
+    await boxes.list(one, session())
+    opener.made["a"].current = False
+    assert known(boxes, one, 1) == (["a_t"], {}, False)
+    assert known(boxes, one, 2) == (["a_t"], {}, True)
+    await boxes.list(one, session(2))
+    assert (known(boxes, one, 2), opener.diary) == ((["a_t"], {}, False), ["open a", "renew a"])
+
+
+async def test_a_source_that_cannot_be_renewed_is_closed_and_missing() -> None:
+    opener, one = Source(), agent(source("a"))
+    boxes = Toolboxes({"fake": opener})
+    await boxes.list(one, session())
+    opener.made["a"].current, opener.made["a"].fails = False, "gone"
+    await boxes.list(one, session(2))
+    assert (known(boxes, one, 2), opener.diary) == (([], {"a_": "gone"}, False), ["open a", "renew a", "close a"])
+
+
+@pytest.mark.parametrize("changed", [{"destructive": True}, {"timeout_seconds": 1.0}, {"shell": "x"}])
+async def test_an_entry_that_changed_is_another_source(changed: dict[str, Any]) -> None:
+    opener = Source()
+    boxes = Toolboxes({"fake": opener})
+    await boxes.list(agent(source("a")), session())
+    await boxes.list(agent(source("a", **changed)), session(2))
+    assert opener.diary == ["open a", "close a", "open a"]
+
+
+async def test_a_listing_that_is_cancelled_in_the_middle_loses_nothing_that_was_opened() -> None:
+    opener, one = Source(held={"b": asyncio.Event()}), agent(source("a"), source("b"))
+    boxes = Toolboxes({"fake": opener})
+    listing = asyncio.create_task(boxes.list(one, session()))
+    await until(lambda: "a" in opener.made)
+    listing.cancel()
+    await asyncio.wait({listing})
+    await boxes.release(session().id)
+    assert opener.diary == ["open a", "open b", "close a"]
+
+
+async def test_what_comes_after_the_release_is_closed_at_once() -> None:
+    opener, one = Source(held={"a": asyncio.Event()}), agent(source("a"))
+    boxes = Toolboxes({"fake": opener})
+    listing = asyncio.create_task(boxes.list(one, session()))
+    await until(lambda: opener.diary == ["open a"])
+    await boxes.release(session().id)
+    opener.held["a"].set()
+    await listing
+    assert (opener.diary, known(boxes, one, 2)) == (["open a", "close a"], ([], {}, True))
+
+
+async def test_two_listings_at_once_open_each_source_once() -> None:
+    opener, one = Source(), agent(source("a"), source("b"))
+    boxes = Toolboxes({"fake": opener})
+    await asyncio.gather(boxes.list(one, session()), boxes.list(one, session()))
+    assert opener.diary == ["open a", "open b"]
