@@ -15,6 +15,7 @@ from abey.runtime.store.blobs import blobs_of, read_blob
 from abey.runtime.store.io import FileIO, Space
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
 from abey.runtime.store.mending import Follow
+from abey.runtime.store.partial import PartialFile, has_partials, read_partial
 from abey.runtime.store.recovery import Damaged, Opened, load_journal, open_journal, reopen_journal
 from abey.runtime.store.references import BlobLost
 from abey.runtime.store.repairing import Examined, Mendable, examine, repair
@@ -152,6 +153,18 @@ class Store:
     def spool(self, session_id: str, name: str) -> BlobSpool:
         """A place for all of an output of the session; no two have one `name`, which is an id of ours."""
         return BlobSpool(self._io, self._sessions / session_id, name)
+
+    def partial(self, session_id: str, invocation_id: str) -> PartialFile:
+        """A place for what a tool of the session prints while it runs."""
+        return PartialFile(self._io, self._sessions / session_id, invocation_id)
+
+    def read_partial(self, session_id: str, invocation_id: str) -> str | None:
+        """What it had printed when its daemon went, as far as that was kept."""
+        return read_partial(self._io, self._sessions / session_id, invocation_id)
+
+    def has_partials(self, session_id: str) -> bool:
+        """Whether anything is kept of what its tools had printed whose calls have no result."""
+        return has_partials(self._io, self._sessions / session_id)
 
     def read_blob(self, session_id: str, blob: BlobRef, offset: int, limit: int) -> bytes:
         """A part of a blob, all of which was checked. Raises UnknownSession, SessionDamaged."""

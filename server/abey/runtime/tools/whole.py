@@ -11,18 +11,18 @@ from contextlib import suppress
 from abey.protocol.journal import BlobRef
 from abey.runtime.ports import Spool
 from abey.runtime.tools.descriptors import Inlet, completed
-from abey.runtime.tools.output import Output
+from abey.runtime.tools.output import Heard, Output
 
 PIECE_BYTES = 1 << 20
 
 
 class WholeOutput:
     """Collects bytes as they come; ended by `text`, then `kept`, and by `close` in any case. A small output needs no
-    spool."""
+    spool. `heard` gets every piece of the text at once."""
 
-    def __init__(self, open_spool: Callable[[], Spool]) -> None:
+    def __init__(self, open_spool: Callable[[], Spool], heard: Heard | None = None) -> None:
         self._open_spool = open_spool
-        self._output = Output()
+        self._output = Output(heard)
         self._spool: Spool | None = None
         self._pieces: list[bytes] = []
         self._waiting = 0
@@ -51,6 +51,11 @@ class WholeOutput:
     def text(self) -> str:
         """What the model is told. Ends the output."""
         return self._output.text()
+
+    @property
+    def foreign(self) -> int:
+        """How many bytes were no UTF-8, and stand in the text as U+FFFD."""
+        return self._output.foreign
 
     async def kept(self) -> BlobRef | None:
         """The blob of everything, None where the model is told everything. Raises OSError: it could not be kept."""
