@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from abey.runtime.doctor import agent_files, isolation, places, sessions, software, trusted
+from abey.runtime.doctor import agent_files, floors, isolation, places, remembered, sessions, software, trusted
 from abey.runtime.doctor.findings import Finding, error
 from abey.runtime.doctor.host import Host
 from abey.runtime.doctor.subject import Subject
@@ -23,6 +23,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("index", sessions.index),
     ("agents", agent_files.agents),
     ("trust", trusted.trust),
+    ("rules", remembered.rules),
+    ("policy", floors.policy),
     ("processes", isolation.processes),
     ("sandbox", isolation.sandbox),
     ("descriptors", isolation.descriptors),

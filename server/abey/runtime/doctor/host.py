@@ -1,25 +1,18 @@
 """The machine as the checks see it: whatever is here only looks, and a test says what is seen."""
 
-import ctypes
 import fcntl
 import importlib
 import os
 import resource
-import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from abey.runtime.store.io import FileIO, Space
 
 Lock = Literal["free", "held", "absent"]
-
-PROGRAM_SECONDS = 10.0
-_LANDLOCK_CREATE_RULESET = 444
-_LANDLOCK_VERSION = 1
 
 
 class Host:
@@ -79,28 +72,14 @@ class Host:
             os.close(descriptor)
         return "free"
 
-    def program(self, name: str) -> str | None:
-        """Where a program of this name is on PATH."""
-        return shutil.which(name)
+    def sandbox(self, ours: Sequence[Path], env: Mapping[str, str]) -> tuple[str | None, str]:
+        """What builds the sandboxes of a daemon with these places, None for nothing; and why nothing better does. Runs
+        a program in one."""
+        from abey.runtime.tools.sandbox.layout import surroundings  # what the check of dependencies looks for
+        from abey.runtime.tools.sandbox.sandbox import Sandbox
 
-    def run(self, argv: Sequence[str]) -> str | None:
-        """Why the program failed, None if it did not. Raises OSError, also when it takes too long."""
-        try:
-            done = subprocess.run(
-                argv, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROGRAM_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired as late:
-            raise OSError(f"it took longer than {PROGRAM_SECONDS:g} s") from late
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return (said[-1] if said else f"it ended with status {done.returncode}") if done.returncode else None
-
-    def landlock(self) -> int:
-        """The version of the kernel's Landlock. Raises OSError where it has none."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        version = int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION))
-        if version < 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        return version
+        found = Sandbox(surroundings(ours, env)).found()
+        return found.name, found.why
 
     def descriptors(self) -> tuple[int, int]:
         """How many files this process may have open: now, and at most."""

@@ -8,7 +8,7 @@ from abey.runtime.doctor.subject import Subject
 
 FEW_DESCRIPTORS = 1024
 FEW_WATCHES = 8192
-BUBBLEWRAP = ("--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true")
+HELPS = "install bubblewrap, where user namespaces are allowed"
 WAITS = "answer such a call with `abey session complete` or `abey session deny`"
 
 
@@ -22,11 +22,19 @@ def processes(host: Host, subject: Subject) -> Iterator[Finding]:
         yield warning("processes", what, "let no tool start programs that detach, or run abey on Linux with /proc")
 
 
-def sandbox(host: Host, _: Subject) -> Iterator[Finding]:
-    """The pieces that an isolated runner needs. This version has no such runner."""
-    pieces = f"{_bubblewrap(host)}; {_landlock(host)}; {_seccomp(host)}"
-    what = f"no call is run isolated in this version: one that asks for it waits. Of what a sandbox needs: {pieces}"
-    yield info("sandbox", what, WAITS)
+def sandbox(host: Host, subject: Subject) -> Iterator[Finding]:
+    """What runs the calls that are to be isolated."""
+    ours = (subject.state_dir, subject.config_dir, subject.socket.parent)
+    name, why = host.sandbox(ours, subject.env)
+    if name is None:
+        yield info(
+            "sandbox", f"no call is run isolated here, and one that asks for it waits: {why}", f"{HELPS}; {WAITS}"
+        )
+    elif why:
+        what = f"calls that ask for it run isolated by {name}, without writing to their folder: {why}"
+        yield info("sandbox", what, f"{HELPS}, and they can write")
+    else:
+        yield ok("sandbox", f"calls that ask for it run isolated by {name}")
 
 
 def descriptors(host: Host, _: Subject) -> Iterator[Finding]:
@@ -52,31 +60,3 @@ def inotify(host: Host, _: Subject) -> Iterator[Finding]:
         yield info("inotify", said, advice)
     else:
         yield ok("inotify", said)
-
-
-def _bubblewrap(host: Host) -> str:
-    program = host.program("bwrap")
-    if program is None:
-        return "bubblewrap is not installed"
-    try:
-        fault = host.run((program, *BUBBLEWRAP))
-    except OSError as error:
-        fault = str(error)
-    return "bubblewrap works" if fault is None else f"bubblewrap does not work ({fault})"
-
-
-def _landlock(host: Host) -> str:
-    if host.platform != "linux":
-        return "no Landlock on this system"
-    try:
-        return f"Landlock version {host.landlock()}"
-    except OSError as error:
-        return f"no Landlock ({error.strerror})"
-
-
-def _seccomp(host: Host) -> str:
-    try:
-        actions = host.text("/proc/sys/kernel/seccomp/actions_avail").split()
-    except OSError:
-        return "no seccomp"
-    return "seccomp filters" if "errno" in actions else "seccomp without filters"
