@@ -10,12 +10,15 @@ from typing import Any
 
 from abey.shared.escaping import cut
 from abey_cli import lookup
+from abey_cli.always import choose
 from abey_cli.context import Context
+from abey_cli.diffs import patch_lines
 from abey_cli.failures import Failure, refused_input
-from abey_cli.render import call_lines
+from abey_cli.render import call_lines, hash_line
 
 CHOICES = {
     **dict.fromkeys(("a", "approve"), "approve"),
+    **dict.fromkeys(("w", "always"), "always"),
     **dict.fromkeys(("e", "edit"), "edit"),
     **dict.fromkeys(("d", "deny"), "deny"),
     **dict.fromkeys(("l", "later"), "later"),
@@ -23,10 +26,11 @@ CHOICES = {
 """No answer is the default, and nothing else is an approval."""
 CHOICES_EXPLAINED = """\
   approve  runs the call as it is shown
+  always   runs it, and lets you choose a rule by which such calls run without asking
   edit     opens its arguments in your editor, and then runs it with those
   deny     runs nothing; the model is told so
   later    leaves it as it is, to be answered with `abey session approve` or `deny`
-A word or its first letter is an answer."""
+A word or the letter in brackets is an answer."""
 
 
 def decide(context: Context, session: Any, asked: set[str]) -> bool:
@@ -42,6 +46,15 @@ def show_call(context: Context, call: Any) -> None:
     """The whole call on stderr."""
     for line in call_lines(call):
         context.console.err(line)
+    if call.get("diff"):
+        show_diff(context, call["diff"])
+    context.console.err(hash_line(call))
+
+
+def show_diff(context: Context, diff: str) -> None:
+    """What the call would make of a file, on stderr."""
+    context.console.err("diff:")
+    context.console.err_patch(patch_lines(diff), "  ")
 
 
 def show_edited(context: Context, arguments: dict[str, Any]) -> None:
@@ -99,15 +112,16 @@ def _decide_one(context: Context, call: Any) -> bool:
     """Asks until there is an answer; the end of input is *later*. A refusal of the daemon asks again."""
     show_call(context, call)
     while True:
-        answer = context.console.ask("[a]pprove, [e]dit, [d]eny, [l]ater?")
+        answer = context.console.ask("[a]pprove, al[w]ays, [e]dit, [d]eny, [l]ater?")
         choice = "later" if answer is None else CHOICES.get(answer.lower())
         if choice == "later":
             return False
+        rule = choose(context, call) if choice == "always" else None
         if choice is None:
             context.console.err(CHOICES_EXPLAINED)
-        else:
+        elif choice != "always" or rule is not None:
             try:
-                return _complete(context, call, choice)
+                return _complete(context, call, choice, rule)
             except Failure as failure:
                 context.console.err(f"abey: {failure.message}")
                 if failure.kind in ("daemon/unreachable", "arguments/mismatch"):
@@ -118,7 +132,7 @@ OUTCOME_SHOWN = 400
 """Characters of an output that stand in the line about it."""
 
 
-def _complete(context: Context, call: Any, choice: str) -> bool:
+def _complete(context: Context, call: Any, choice: str, rule: Any) -> bool:
     outcome: dict[str, Any] = {"kind": "deny"} if choice == "deny" else {"kind": "approve"}
     if choice == "edit":
         edited = edited_arguments(context.env, call.get("arguments"))
@@ -127,7 +141,9 @@ def _complete(context: Context, call: Any, choice: str) -> bool:
         outcome["arguments"] = edited
         show_edited(context, edited)
     hash_shown = None if choice == "deny" else call["argumentsHash"]
-    result = context.request("agents/complete", token=call["token"], outcome=outcome, argumentsHash=hash_shown)
+    result = context.request(
+        "agents/complete", token=call["token"], outcome=outcome, argumentsHash=hash_shown, rule=rule
+    )
     if not result["applied"]:
         context.console.err(f"already answered: {result['resolution']['text']}")
     elif choice != "deny":

@@ -73,11 +73,20 @@ MAX_STEPS = arg("--max-steps", type=_positive, metavar="N", help="at most N step
 IF_REVISION = arg("--if-revision", type=_revision, metavar="N", help="only if the session is still at revision N")
 KEY = arg("--idempotency-key", type=_key, metavar="K", help="a repeat under the same key is the same request")
 EVENTS = arg("--events", action="store_true", help="tell what happens meanwhile; with --json a line each")
+ALWAYS = arg(
+    "--always",
+    choices=("session", "workspace", "user"),
+    help="and such calls from now on, in these sessions; shows the rule first",
+)
 RESUME = arg("--resume", action="store_true", help="then run on")
 CWD = arg("--cwd", metavar="DIR", help="the session's folder; this one without it")
 FORMAT = arg("--format", choices=("jsonl", "markdown", "agents-exe"), help="jsonl; an import tells by itself")
 EFFECT = (TIMEOUT, IF_REVISION, KEY)
 DENY: tuple[Argument, ...] = (TOKEN, arg("reason", metavar="REASON", nargs="?"), RESUME, *EFFECT)
+DIFF = (
+    arg("subject", metavar="TOKEN|ID", help="the token of a call, or a session"),
+    arg("--turn", metavar="TURN", help="only what this turn of the session has changed; @ is the last one"),
+)
 LIST = (
     arg("query", metavar="QUERY", nargs="?", help="words that all stand in it; the last may be a beginning"),
     arg("--agent", metavar="SLUG", help="only of this agent"),

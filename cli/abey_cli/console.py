@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from abey.shared.escaping import escape, escape_line
+from abey_cli.diffs import painted
 from abey_cli.failures import refused_input
 
 ID_SHOWN = 14
@@ -27,6 +28,7 @@ class Console:
         self.quiet = False
         self.terminal = stdout.isatty()
         self._live = stderr.isatty()
+        self._colours = not env.get("NO_COLOR")
         self.interactive = self._live and stdin is not None and stdin.isatty() and not env.get("CI")
         for stream in (stdout, stderr):
             _never_fail_to_encode(stream)
@@ -54,6 +56,16 @@ class Console:
     def err(self, text: str) -> None:
         """Something a person should read, however quiet we are."""
         _write(self._stderr, f"{escape(text)}\n")
+
+    def patch(self, lines: list[str]) -> None:
+        """The escaped lines of a patch that is the result."""
+        shown = painted(lines) if self.terminal and self._colours else lines
+        _write(self._stdout, "".join(f"{line}\n" for line in shown))
+
+    def err_patch(self, lines: list[str], indent: str) -> None:
+        """The escaped lines of a patch that a person should read."""
+        shown = painted(lines) if self._live and self._colours else lines
+        _write(self._stderr, "".join(f"{indent}{line}\n" for line in shown))
 
     def note(self, text: str) -> None:
         """Something that `-q` leaves out."""

@@ -23,12 +23,19 @@ def event_lines(event: dict[str, Any]) -> list[str]:
             return [f"queued: {escape_line(event['inputId'])}"]
         case "note":
             return [f"note: {line}" for line in escape(event.get("text", "")).splitlines()]
+        case "tool/progress" if event.get("message"):
+            done = "" if event.get("progress") is None else f" ({event['progress']:g}{_of(event.get('total'))})"
+            return [f"{escape_line(str(event['message']))}{done}"]
         case "stale-result":
             return ["note: a tool that was told to end came back late; its result goes nowhere"]
         case "record-failed":
             return [f"error: {escape_line(event.get('message', ''))}"]
         case _:
             return []
+
+
+def _of(total: Any) -> str:
+    return "" if total is None else f" of {total:g}"
 
 
 def _item_lines(item: Any) -> list[str]:

@@ -74,6 +74,22 @@ class Approve(TypedDict):
     arguments: NotRequired[dict[str, Any]]
 
 
+class AskedRule(TypedDict):
+    """A rule as a client asks for it, in the form of a Rule: what it says in `ruleId`, `origin`, `createdAt` and `uses`
+    does not count, for those are the daemon's.
+    """
+
+    tool: str
+    match: NotRequired[dict[str, Any]]
+    disposition: Literal["runSync", "runAsync", "deny"] | RunSync | RunAsync | Deny
+    scope: Literal["session", "workspace", "user"]
+    workspace: NotRequired[str]
+    ruleId: NotRequired[str]
+    origin: NotRequired[str]
+    createdAt: NotRequired[str]
+    uses: NotRequired[int]
+
+
 class AttachParams(TypedDict):
     """`session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
     each session to attach to, of at most 1000. `deltas`: pieces of streaming answers, too; absent as the handshake
@@ -117,11 +133,14 @@ class Cache(TypedDict):
 
 
 class CallDecision(TypedDict):
+    """Who answered a call. `ruleId`: the rule that did, then without a client, or the one that came with the answer."""
+
     by: str
     client: NotRequired[Client]
     at: str
     edited: bool
     message: NotRequired[str]
+    ruleId: NotRequired[str]
 
 
 class CancelCall(TypedDict):
@@ -150,6 +169,7 @@ class CompleteParams(TypedDict):
     token: str
     outcome: Outcome
     argumentsHash: NotRequired[str]
+    rule: NotRequired[AskedRule]
     resume: NotRequired[bool]
     wait: NotRequired[bool]
 
@@ -242,6 +262,23 @@ class Diagnostic(TypedDict):
     source: str
 
 
+class DiffParams(TypedDict):
+    """Of one call, pending or done, or of all that a session, or a turn of it, has changed."""
+
+    token: NotRequired[str]
+    sessionId: NotRequired[str]
+    turnId: NotRequired[str]
+    cursor: NotRequired[str]
+    limit: NotRequired[int]
+
+
+class DiffResult(TypedDict):
+    """In the order in which they were made; one file may stand there more than once."""
+
+    changes: list[FileChange]
+    nextCursor: NotRequired[str]
+
+
 class DoctorResult(TypedDict):
     findings: list[Finding]
 
@@ -304,6 +341,14 @@ class ExportResult(TypedDict):
     path: str
     bytes: int
     note: NotRequired[str]
+
+
+class FileChange(TypedDict):
+    """A change of one file: `path` is relative to the session's cwd, and `patch` a unified diff, bounded."""
+
+    path: str
+    kind: Literal["created", "modified", "deleted"]
+    patch: str
 
 
 class FileDiagnostics(TypedDict):
@@ -406,6 +451,7 @@ class ItemCall(TypedDict):
     state: str
     decision: NotRequired[CallDecision]
     token: NotRequired[str]
+    childId: NotRequired[str]
     output: NotRequired[Any]
     outputBytes: NotRequired[int]
     mayHaveRun: NotRequired[bool]
@@ -504,6 +550,7 @@ class Pending(TypedDict):
     rule: NotRequired[Any]
     suggestions: list[Rule]
     startedAt: NotRequired[str]
+    childId: NotRequired[str]
     outputSoFar: NotRequired[str]
     createdAt: str
     expiresAt: NotRequired[str]
@@ -588,7 +635,9 @@ class Retries(TypedDict):
 
 
 class Rule(TypedDict):
-    """A remembered rule (*always*), listed and removable."""
+    """A remembered rule (*always*), listed and removable. `workspace` goes with the scope of that name alone, and
+    `uses` counts the calls that it has decided.
+    """
 
     ruleId: str
     tool: str
@@ -599,6 +648,30 @@ class Rule(TypedDict):
     origin: str
     createdAt: str
     uses: int
+
+
+class RulesParams(TypedDict):
+    """`rule` is what to add, `ruleId` what to remove. With `sessionId` the rules of that session are meant as well: a
+    rule of its scope is recorded there, and only such a request can have a key or a revision.
+    """
+
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    action: Literal["list", "add", "remove"]
+    rule: NotRequired[AskedRule]
+    ruleId: NotRequired[str]
+    sessionId: NotRequired[str]
+
+
+class RulesResult(TypedDict):
+    """`items`, oldest first: of every workspace and of the user, and of the session that was named. `damaged`: why the
+    file cannot be read in which they are kept; none of it counts then.
+    """
+
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
+    items: list[Rule]
+    damaged: NotRequired[str]
 
 
 class RunAsync(TypedDict):
@@ -613,6 +686,24 @@ class RunIsolated(TypedDict):
     tag: Literal["runIsolated"]
     network: NotRequired[bool]
     writable: NotRequired[bool]
+
+
+class RunIsolatedParams(TypedDict):
+    """Of one call, or of all of a session that wait for a sandbox."""
+
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    token: NotRequired[str]
+    sessionId: NotRequired[str]
+
+
+class RunIsolatedResult(TypedDict):
+    """`ran` are the ids of the calls that were run, in model order."""
+
+    replayed: NotRequired[bool]
+    interrupted: NotRequired[bool]
+    ran: list[str]
+    session: Session
 
 
 class RunParams(TypedDict):

@@ -49,19 +49,24 @@ def pending_lines(call: Pending, shorten_token: Shorten, shorten_id: Shorten) ->
         f"  session: {shorten_id(call['sessionId'])}",
         f"  kind: {escape_line(call['kind'])}",
         f"  arguments: {arguments}",
+        *([f"  output so far: {_last_line(call['outputSoFar'])}"] if call.get("outputSoFar") else []),
     ]
 
 
 def call_lines(call: Pending) -> list[str]:
-    """The whole call, as it would run: nothing is cut."""
+    """The whole call, as it would run, without its diff: nothing is cut."""
     arguments = json.dumps(call.get("arguments"), indent=2, ensure_ascii=False)
     question = call.get("question")
     optional = [
         *([f"reason: {escape_line(call['reason'])}"] if call.get("reason") else []),
         *([f"question: {escape(question['prompt'])}"] if question else []),
+        *(
+            _block("answer", json.dumps(question["schema"], ensure_ascii=False))
+            if question and "schema" in question
+            else []
+        ),
         *([f"started: {escape_line(call['startedAt'])}"] if call.get("startedAt") else []),
         *(_block("output so far", call["outputSoFar"]) if call.get("outputSoFar") else []),
-        *(_block("diff", call["diff"]) if call.get("diff") else []),
     ]
     return [
         f"tool: {escape_line(call['tool'])}",
@@ -70,8 +75,17 @@ def call_lines(call: Pending) -> list[str]:
         f"cwd: {escape_line(call['cwd'])}",
         *_block("arguments", arguments),
         *optional,
-        f"hash: {escape_line(call['argumentsHash'])}",
     ]
+
+
+def hash_line(call: Pending) -> str:
+    """What an approval of the call is bound to."""
+    return f"hash: {escape_line(call['argumentsHash'])}"
+
+
+def so_far_lines(call: Pending) -> list[str]:
+    """What a call that has no result has printed, none where that is nothing."""
+    return _block(f"{escape_line(call['tool'])} has printed", call["outputSoFar"]) if call.get("outputSoFar") else []
 
 
 def session_line(session: Session, shorten: Shorten) -> str:
@@ -161,6 +175,11 @@ def _counts(batch: Sequence[ItemCall]) -> list[str]:
         f"  ready:     {len(states) - completed - deferred - running}",
         *([f"  running:   {running}"] if running else []),
     ]
+
+
+def _last_line(text: str) -> str:
+    """The end of what was printed, in a line; `show_call` has more of it."""
+    return escape_line(cut(text.rstrip().rsplit("\n", 1)[-1], ARGUMENTS_SHOWN))
 
 
 def _token_line(call: Pending, shorten: Shorten) -> str:

@@ -3,8 +3,10 @@
 from abey_cli.agents_table import AGENTS
 from abey_cli.arguments import (
     AGENT,
+    ALWAYS,
     CWD,
     DENY,
+    DIFF,
     EFFECT,
     EVENTS,
     FORMAT,
@@ -19,6 +21,7 @@ from abey_cli.arguments import (
     UNTIL,
 )
 from abey_cli.parsing import Command, arg
+from abey_cli.rules_table import RULES
 from abey_cli.upkeep_table import UPKEEP
 
 COMMANDS = (
@@ -107,6 +110,19 @@ COMMANDS = (
             arg("--hash", metavar="H", help="only if it is still the call with this argumentsHash"),
             arg("--arguments", metavar="FILE", help="run it with these arguments instead (JSON, - for stdin)"),
             arg("--edit", action="store_true", help="edit its arguments in $EDITOR first"),
+            ALWAYS,
+            RESUME,
+            *EFFECT,
+        ),
+    ),
+    Command(
+        "session answer",
+        "completing:answer",
+        "Answer a question that a tool asks.",
+        (
+            TOKEN,
+            arg("words", metavar="VALUE", nargs="*", help="a text, JSON, or NAME=VALUE for each field"),
+            arg("--decline", action="store_true", help="tell the tool that nobody answers"),
             RESUME,
             *EFFECT,
         ),
@@ -124,6 +140,12 @@ COMMANDS = (
     ),
     Command("session deny", "completing:deny", "Refuse a call; the model is told so.", DENY),
     Command("session reject", "completing:deny", "The same as deny.", DENY),
+    Command(
+        "session run-isolated",
+        "isolating:run_isolated",
+        "Run in a sandbox the calls that wait for one.",
+        (SESSION, *EFFECT),
+    ),
     Command(
         "session send",
         "session:send",
@@ -145,6 +167,7 @@ COMMANDS = (
     ),
     Command("session list", "listing:list_sessions", "The sessions, or those in which all words of QUERY stand.", LIST),
     Command("session show", "session:show", "One session.", (SESSION,)),
+    Command("session diff", "diff:diff", "What a call would change in a file, or what a session has changed.", DIFF),
     Command(
         "session tail",
         "watching:tail",
@@ -172,6 +195,7 @@ COMMANDS = (
     ),
     *UPKEEP,
     *AGENTS,
+    *RULES,
     Command(
         "rpc",
         "rpc:rpc",

@@ -43,9 +43,25 @@ def _call(call: ItemCall) -> Iterator[str]:
     shown = escape_line(cut(json.dumps(arguments, ensure_ascii=False), TEXT_SHOWN))
     edited = " (edited)" if "effectiveArguments" in call else ""
     yield f"* {escape_line(call['tool'])} {shown}{edited}: {escape_line(call['state'])}"
+    yield from _decision(call)
     if "output" in call:
         output = call["output"]
         yield from _prefixed("    ", output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+
+
+def _decision(call: ItemCall) -> Iterator[str]:
+    """Who let it run, refused it or gave its result, when, and what the model had asked for where that was edited."""
+    decision = call.get("decision")
+    if decision is None:
+        return
+    client = decision.get("client")
+    by = f"{decision['by']} ({client['kind']})" if client else decision["by"]
+    rule = f", rule {decision['ruleId']}" if decision.get("ruleId") else ""
+    message = f": {decision['message']}" if decision.get("message") else ""
+    yield escape_line(cut(f"    decided by {by} at {decision['at']}{rule}{message}", TEXT_SHOWN))
+    if decision["edited"]:
+        proposed = json.dumps(call.get("arguments"), ensure_ascii=False)
+        yield escape_line(f"    the model had asked for: {cut(proposed, TEXT_SHOWN)}")
 
 
 def _prefixed(prefix: str, text: str) -> Iterator[str]:

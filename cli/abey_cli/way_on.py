@@ -4,12 +4,14 @@ from typing import Any
 
 ANSWERS = {
     "approval": "`abey session approve {0}` (or `deny`)",
-    "question": "`abey session complete {0} --text ANSWER`",
+    "question": "`abey session answer {0} VALUE`",
     "external": "`abey session complete {0} FILE`",
-    "uncertain": "`abey session rerun {0}`, or `abey session complete {0} FILE`",
+    "uncertain": "`abey session rerun {0}`, or `abey session complete {0} FILE` (or `--error MSG`)",
     "running": "`abey session complete {0} FILE`",
 }
 """What answers a pending call, by its kind."""
+ISOLATION = "isolated runner required"
+"""The reason of a call that waits for a sandbox."""
 
 
 def way_on(session: Any) -> str | None:
@@ -21,5 +23,7 @@ def way_on(session: Any) -> str | None:
     if not calls or session.get("paused") is not None:
         return f"`abey session resume {session_id}` goes on"
     one = ANSWERS[calls[0]["kind"]].format(calls[0]["token"])
+    if str(calls[0].get("reason", "")).startswith(ISOLATION):
+        one = f"{one}, or `abey session run-isolated {session_id}`"
     others = "" if len(calls) == 1 else ", and so for each token"
     return f"next: {one}{others}; then `abey session resume {session_id}` goes on"

@@ -54,8 +54,9 @@ OURS = {
     "tools": [
         {"kind": "executables", "directory": "tools"},
         {"kind": "executables", "directory": "more"},
+        {"kind": "executables", "directory": "x"},
         {"kind": "mcp", "name": "web", "command": ["npx", "web-mcp"]},
-        {"kind": "agent", "name": "io_prompt_agent_other", "agent": "other"},
+        {"kind": "agent", "name": "io_prompt_agent_other", "agent": "other", "path": "other.json"},
     ],
 }
 
@@ -71,7 +72,7 @@ def test_every_field_becomes_ours_or_is_named_in_a_warning(value: dict[str, Any]
     assert (loaded.raw, loaded.config is not None, left_out) == (
         OURS,
         True,
-        ["BasenameFilter", "bashToolboxes: SingleTool", "attachSeconds", "spec", "skillSources"],
+        ["BasenameFilter", "attachSeconds", "spec", "skillSources"],
     )
 
 

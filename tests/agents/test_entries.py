@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from abey.errors import UnknownAgent
 from abey.runtime.agents import files
 from abey.runtime.agents.entries import KEPT, SETTLED_NS, Entries
 
@@ -169,3 +170,18 @@ def test_not_every_file_is_remembered_for_good(tmp_path: Path, path: Path, reads
     before = reads.count
     reads.entries.at(path)
     assert reads.count == before + 1
+
+
+def test_a_file_that_was_read_or_sought_is_held_under_its_real_path(reads: Reads, path: Path, tmp_path: Path) -> None:
+    link, gone = tmp_path / "link.json", tmp_path / "gone.json"
+    link.symlink_to(path)
+    reads.entries.at(link)
+    with pytest.raises(UnknownAgent):
+        reads.entries.at(gone)
+    real = os.path.realpath(tmp_path)
+    assert [reads.entries.holds(f"{real}/{name}") for name in ("a.json", "gone.json", "link.json", "other.json")] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -114,6 +114,12 @@ ERRORS: list[tuple[dict[str, Any], str, Any, str]] = [
         "the name of an environment variable is expected, not its value",
     ),
     (
+        agent(tools=[{"kind": "http", "name": "fetch", "url": "ftp://localhost/{path}"}]),
+        "invalid-value",
+        "ftp://localhost/{path}",
+        "the URL of a tool begins with http:// or https:// and a host",
+    ),
+    (
         agent(tools=[{"kind": "comand", "name": "x"}]),
         "invalid-value",
         "comand",
@@ -121,6 +127,12 @@ ERRORS: list[tuple[dict[str, Any], str, Any, str]] = [
         "did you mean `command`",
     ),
     (agent(tools=[SHELL, {**SHELL, "argv": ["x"]}]), "duplicate-tool", "sh", "two tools have the name `sh`"),
+    (
+        agent(tools=[{**SHELL, "name": "search"}, {"kind": "workspace", "allow": ["read_file", "search"]}]),
+        "duplicate-tool",
+        "search",
+        "two tools have the name `search`",
+    ),
     (
         agent(toolCallPolicy={"default": "runsync"}),
         "unknown-disposition",
@@ -177,39 +189,20 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "no tool of this agent has a name like `bash_*`",
     ),
     (
-        agent(tools=[{"kind": "executables", "directory": "/tools"}]),
+        agent(
+            tools=[
+                {
+                    "kind": "http",
+                    "name": "fetch",
+                    "url": "http://localhost/{pth}",
+                    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+                }
+            ]
+        ),
         "warning",
-        "unsupported",
-        "{",
-        "tools of kind executables are not available in this version: `/tools` is left out",
-    ),
-    (
-        agent(tools=[{"kind": "mcp", "name": "fs", "command": ["fs"]}]),
-        "warning",
-        "unsupported",
-        "{",
-        "tools of kind mcp are not available in this version: `fs` is left out",
-    ),
-    (
-        agent(tools=[{"kind": "http", "name": "fetch", "url": "http://localhost/{path}"}]),
-        "warning",
-        "unsupported",
-        "{",
-        "tools of kind http are not available in this version: `fetch` is left out",
-    ),
-    (
-        agent(tools=[{"kind": "workspace", "allow": ["read_file", "search"]}]),
-        "warning",
-        "unsupported",
-        "{",
-        "tools of kind workspace are not available in this version: `read_file, search` is left out",
-    ),
-    (
-        agent(tools=[{"kind": "agent", "name": "reviewer", "agent": "reviewer"}]),
-        "warning",
-        "unsupported",
-        "{",
-        "tools of kind agent are not available in this version: `reviewer` is left out",
+        "placeholder",
+        "http://localhost/{pth}",
+        "`{pth}` is asked for as it stands: the parameters have no property `pth`",
     ),
     (
         agent(outputSchema={"type": "object"}),
@@ -238,17 +231,6 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "key-in-clear",
         "http://me:pw@localhost/v1",
         "the user and password in baseUrl are not used; name a key with `apiKey`",
-    ),
-    (
-        agent(
-            toolCallPolicy={
-                "default": {"tag": "decorate", "decorators": [{"tag": "timeout", "seconds": 3}], "inner": "defer"}
-            }
-        ),
-        "warning",
-        "unsupported",
-        "decorators",
-        "decorators are kept but not applied yet",
     ),
     (
         agent(tools=[{**SHELL, "parameters": {"type": "object", "properties": {"c": {"type": "strng"}}}}]),

@@ -223,3 +223,33 @@ def test_a_rule_that_is_said_never_to_decide_decides_no_call(
         if any(one is rule for rule in decided)
     ]
     assert [place for place in places if place in dead] == []
+
+
+GLOBS = [
+    ("git log*", None),
+    ("git log", None),
+    ("*", None),
+    ("git log* | head", "git logx | head"),
+    ("env git log", "env git log"),
+    ("git log $HOME", "git log $HOME"),
+]
+
+
+@pytest.mark.parametrize(("glob", "strange"), GLOBS)
+def test_a_rule_that_can_let_no_command_run_says_so(glob: str, strange: str | None) -> None:
+    found = [one for one in said([SHELL], rule("sh", "runSync", command={"glob": glob})) if one[0] == "never-plain"]
+    message = f"this lets nothing run: `{strange}` is not one plain command"
+    assert found == ([("never-plain", "/0/match/~1command", message)] if strange else [])
+    assert not [one for one in said([SHELL], rule("sh", "deny", command={"glob": glob})) if one[0] == "never-plain"]
+
+
+def test_a_rule_for_a_shell_that_gets_more_than_the_command_lets_nothing_run() -> None:
+    eager = {**SHELL, "argv": ["sh", "-c", "cd x && {command}"]}
+    found = [one[2] for one in said([eager], rule("sh", "runSync", command="ls")) if one[0] == "never-plain"]
+    assert found == ["this lets nothing run: `sh` hands its shell more than the command"]
+
+
+def test_a_rule_that_lets_plain_commands_run_leaves_the_others_to_later_rules() -> None:
+    rules = [rule("sh", "runSync", command={"glob": "ls*"}), rule("sh", "defer", command={"glob": "ls*"})]
+    assert [one for one in said([SHELL], *rules) if one[0] == "shadowed-rule"] == []
+    assert [one[0] for one in said([SHELL], *rules[::-1])] == ["shadowed-rule"]

@@ -198,3 +198,71 @@ def test_nothing_is_approved_where_the_edit_fails(abey, daemon: CannedDaemon, wo
 def test_a_completion_is_json_as_it_came(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/complete"] = completion("result")
     assert json.loads(abey("session", "complete", TOKEN, "--text", "x", "--json").out) == completion("result")
+
+
+FORM = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "age": {"type": "integer"},
+        "sure": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+def asking(**more: object) -> dict[str, object]:
+    """A call that asks; its hash covers the question."""
+    return pending(kind="question", question={"kind": "response", "prompt": "who?", **more})
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "value"),
+    [
+        (
+            {"schema": FORM},
+            ("name=7", "age=7", "sure=yes", "tags=a, b"),
+            {"name": "7", "age": 7, "sure": True, "tags": ["a", "b"]},
+        ),
+        ({"schema": FORM}, ("name=a=b", "tags=", "more=x"), {"name": "a=b", "tags": [], "more": "x"}),
+        ({"schema": FORM}, ('{"name": "Ada"}',), {"name": "Ada"}),
+        ({"schema": {"type": "string"}}, ("7",), "7"),
+        ({}, ("7",), 7),
+        ({}, ("seven", "eight"), "seven eight"),
+        ({"kind": "approval"}, ("no",), False),
+    ],
+)
+def test_an_answer_is_the_value_that_the_question_wants(abey, daemon: CannedDaemon, question, words, value) -> None:
+    daemon.on["agents/pending"] = {"items": [asking(**question)]}
+    daemon.on["agents/complete"] = completion("answer")
+    ran = abey("session", "answer", TOKEN, *words)
+    assert (ran.code, "question: who?" in ran.err) == (0, True)
+    answered = {"token": TOKEN, "outcome": {"kind": "answer", "value": value}, "argumentsHash": HASH}
+    assert daemon.asked[-1] == ("agents/complete", answered)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give an answer, or --decline"),
+        (("x", "--decline"), "give an answer, or --decline"),
+        (("Ada",), "'Ada' is no field: write NAME=VALUE for each of them, or all as one JSON object"),
+        (("sure=perhaps",), "'perhaps' is neither yes nor no"),
+        (("age=old",), "'old' is no JSON value"),
+    ],
+)
+def test_what_is_no_answer_is_refused_before_anything_is_sent(abey, daemon: CannedDaemon, words, said) -> None:
+    daemon.on["agents/pending"] = {"items": [asking(schema=FORM)]}
+    ran = abey("session", "answer", TOKEN, *words)
+    assert (ran.code, said in ran.err, [method for method, _ in daemon.asked if method == "agents/complete"]) == (
+        2,
+        True,
+        [],
+    )
+
+
+def test_to_decline_is_an_answer_too(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [asking()]}
+    daemon.on["agents/complete"] = completion("cancel")
+    assert abey("session", "answer", TOKEN, "--decline").code == 0
+    assert daemon.asked[-1][1]["outcome"] == {"kind": "cancel"}

@@ -63,11 +63,12 @@ def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDa
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (waiting(pending(kind="question")), f"next: `abey session complete {TOKEN} --text ANSWER`; then {RESUME}\n"),
+        (waiting(pending(kind="question")), f"next: `abey session answer {TOKEN} VALUE`; then {RESUME}\n"),
         (waiting(pending(kind="external")), f"next: `abey session complete {TOKEN} FILE`; then {RESUME}\n"),
         (
             waiting(pending(kind="uncertain")),
-            f"next: `abey session rerun {TOKEN}`, or `abey session complete {TOKEN} FILE`; then {RESUME}\n",
+            f"next: `abey session rerun {TOKEN}`, or `abey session complete {TOKEN} FILE` (or `--error MSG`); "
+            f"then {RESUME}\n",
         ),
         (waiting(pending(), pending(token="7" * 32)), f"next: {APPROVE}, and so for each token; then {RESUME}\n"),
         (waiting(pending(kind="running"), pending()), f"next: {APPROVE}; then {RESUME}\n"),
@@ -186,18 +187,85 @@ def test_at_a_terminal_approvals_are_asked_and_nothing_is_the_default(
     assert f"hash: {HASH}\n" in ran.err
 
 
+UNCERTAIN = pending(kind="uncertain", startedAt="2026-11-30T10:00:00.000Z", outputSoFar="half\x1b[2J of\nit")
+
+
+@pytest.mark.parametrize(
+    ("typed", "outcome", "bound"),
+    [
+        ("r\nit is done\n", {"kind": "result", "content": "it is done"}, None),
+        ("again\n", {"kind": "rerun"}, HASH),
+        ("f\nno disk\n", {"kind": "error", "message": "no disk"}, None),
+        ("\nyes\na\n", {"kind": "rerun"}, HASH),
+        ("ran\n\nl\n", None, None),
+        ("", None, None),
+    ],
+)
+def test_at_a_terminal_it_is_asked_what_became_of_a_call_that_may_have_run(
+    abey, ready: CannedDaemon, typed, outcome, bound
+) -> None:
+    ready.on["agents/resume"] = result("waiting", waiting(UNCERTAIN))
+    ready.on["agents/run"] = result("completed", answered())
+    ready.on["agents/complete"] = lambda params: completion(params["outcome"]["kind"])
+    ran = abey("session", "resume", SESSION_ID, typed=typed, terminal=True)
+    sent = [(one["outcome"], one.get("argumentsHash")) for one in ready.params("agents/complete")]
+    assert (ran.code, sent) == ((0, [(outcome, bound)]) if outcome else (3, []))
+    shown = "started: 2026-11-30T10:00:00.000Z\noutput so far:\n  half\\x1b[2J of\n  it\n"
+    assert shown in ran.err
+
+
 def test_what_is_no_answer_has_the_choices_explained(abey, ready: CannedDaemon) -> None:
     Approvals(ready)
     ran = abey("session", "resume", SESSION_ID, typed="\na\n", terminal=True)
-    question = "[a]pprove, [e]dit, [d]eny, [l]ater? "
+    question = "[a]pprove, al[w]ays, [e]dit, [d]eny, [l]ater? "
     explained = (
         "  approve  runs the call as it is shown\n"
+        "  always   runs it, and lets you choose a rule by which such calls run without asking\n"
         "  edit     opens its arguments in your editor, and then runs it with those\n"
         "  deny     runs nothing; the model is told so\n"
         "  later    leaves it as it is, to be answered with `abey session approve` or `deny`\n"
-        "A word or its first letter is an answer.\n"
+        "A word or the letter in brackets is an answer.\n"
     )
     assert (ran.code, f"{question}{explained}{question}" in ran.err) == (0, True)
+
+
+FIELDS = {"name": {"type": "string", "description": "yours"}, "age": {"type": "integer"}}
+ASKED = {"kind": "response", "prompt": "who?\x1b", "schema": {"properties": FIELDS, "required": ["name"]}}
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "outcome"),
+    [
+        (ASKED, "a\nAda\n7\n", {"kind": "answer", "value": {"name": "Ada", "age": 7}}),
+        (ASKED, "a\nAda\n\n", {"kind": "answer", "value": {"name": "Ada"}}),
+        (ASKED, "a\nAda\nold\nwhat\ndecline\n", {"kind": "cancel"}),
+        (ASKED, "l\n", None),
+        (ASKED, "", None),
+        ({"kind": "approval", "prompt": "sure?"}, "answer\nyes\n", {"kind": "answer", "value": True}),
+        ({"kind": "response", "prompt": "why?"}, "a\nso\n", {"kind": "answer", "value": "so"}),
+    ],
+)
+def test_what_a_tool_asks_is_asked_at_the_terminal(abey, ready: CannedDaemon, question, typed, outcome) -> None:
+    ready.on["agents/resume"] = result("waiting", waiting(pending(kind="question", question=question)))
+    ready.on["agents/run"] = result("completed", answered())
+    ready.on["agents/complete"] = lambda params: completion(params["outcome"]["kind"])
+    ran = abey("session", "resume", SESSION_ID, typed=typed, terminal=True)
+    assert (ran.code, [one["outcome"] for one in ready.params("agents/complete")]) == (
+        (0, [outcome]) if outcome else (3, [])
+    )
+    assert "\x1b" not in ran.err
+
+
+def test_a_tool_that_asks_again_is_answered_again(abey, ready: CannedDaemon) -> None:
+    first, second = (
+        pending(kind="question", question={"kind": "approval", "prompt": p}, argumentsHash=p * 32) for p in ("aa", "bb")
+    )
+    answers = iter([waiting(first), waiting(second), answered()])
+    ready.on["agents/resume"] = ready.on["agents/run"] = lambda _params: result("waiting", next(answers))
+    ready.on["agents/complete"] = completion("answer")
+    abey("session", "resume", SESSION_ID, typed="a\nyes\na\nno\n", terminal=True)
+    sent = [(one["outcome"]["value"], one["argumentsHash"], one["resume"]) for one in ready.params("agents/complete")]
+    assert sent == [(True, "aa" * 32, True), (False, "bb" * 32, True)]
 
 
 def test_a_call_left_for_later_is_not_asked_about_again(abey, ready: CannedDaemon) -> None:

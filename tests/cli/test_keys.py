@@ -31,7 +31,13 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "session approve": ("agents/complete", (TOKEN,)),
     "session deny": ("agents/complete", (TOKEN,)),
     "session reject": ("agents/complete", (TOKEN,)),
+    "session answer": ("agents/complete", (TOKEN, "yes")),
     "session rerun": ("agents/complete", (TOKEN,)),
+    "rules add": (
+        "agents/rules",
+        ("t", "--scope", "session", "--session", SESSION_ID, "--any-arguments"),
+    ),
+    "rules remove": ("agents/rules", ("0" * 26, "--session", SESSION_ID)),
 }
 """Each command, its method, and what it is given. `run` makes several requests."""
 

@@ -18,6 +18,7 @@ from support.canned_daemon import (
 from abey_cli.render import (
     call_lines,
     diagnostic_line,
+    hash_line,
     last_batch,
     pending_lines,
     session_line,
@@ -110,9 +111,7 @@ def test_there_is_no_batch_after_an_input() -> None:
 
 
 def test_a_call_for_approval_is_shown_whole_and_harmless() -> None:
-    call = pending(
-        arguments={"command": "echo \u202ehi\x1b", "n": 1.0}, tool="ba\x1bsh", diff="-a\n+b\r", reason="leaves\nhere"
-    )
+    call = pending(arguments={"command": "echo \u202ehi\x1b", "n": 1.0}, tool="ba\x1bsh", reason="leaves\nhere")
     assert call_lines(call) == [
         r"tool: ba\x1bsh",
         f"token: {TOKEN}",
@@ -124,11 +123,8 @@ def test_a_call_for_approval_is_shown_whole_and_harmless() -> None:
         '    "n": 1.0',
         "  }",
         r"reason: leaves\nhere",
-        "diff:",
-        "  -a",
-        r"  +b\r",
-        f"hash: {call['argumentsHash']}",
     ]
+    assert hash_line(call) == f"hash: {call['argumentsHash']}"
 
 
 def test_a_call_in_the_list_says_where_it_belongs_and_how_much_is_cut() -> None:

@@ -1,5 +1,7 @@
 """Approvals: bound to what was shown, edited or not (machine.md, Completing; security.md, Approval)."""
 
+from dataclasses import replace
+
 import pytest
 from support.stories import Came, came, complete, completion, crashed, dispatched, find, proposed, refused, states
 from support.world import CLIENT, TOOLS, World, agent, tool
@@ -50,6 +52,21 @@ def test_an_approval_of_something_else_is_a_mismatch_with_the_right_hash(sent: s
         "retryable": False,
         "argumentsHash": proposed_hash(world.session, call),
     }
+    assert states(world) == {"c1": "deferred"}
+
+
+def test_an_approval_of_the_same_call_in_another_folder_is_a_mismatch() -> None:
+    """A session may be moved: what was shown then would run elsewhere now."""
+    world = shown()
+    event = completion(world, "c1", o.Approve())
+    moved = world.records[0].data.model_copy(update={"cwd": "/elsewhere"})
+    world.records[0] = replace(world.records[0], data=moved)
+    world.crash()
+    told = refused(world, event)
+    assert (told["kind"], told["argumentsHash"]) == (
+        "arguments/mismatch",
+        proposed_hash(world.session, find(world, "c1")),
+    )
     assert states(world) == {"c1": "deferred"}
 
 

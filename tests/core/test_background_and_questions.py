@@ -1,14 +1,16 @@
 """Answers to what runs in the background, and to what it asks (machine.md, Completing)."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.stories import Came, came, complete, completion, dispatched, find, refused
+from support.stories import Came, batch, came, complete, completion, dispatched, find, refused
 from support.world import World
 
 from abey.core import events as e
 from abey.core.conversation import ToolOutcome
+from abey.core.hashes import shown_hash
 from abey.core.history import result_of
 from abey.protocol import outcomes as o
 from abey.protocol.transcript import Question
@@ -73,3 +75,35 @@ def test_a_question_for_a_response_takes_any_value_and_may_be_asked_again() -> N
         assert find(world, "c1").question == Question(kind="response", prompt=prompt)
         assert came(complete(world, "c1", o.Answer(value={"it": 1}))).did == ["answer {'it': 1}"]
     assert came(world.tool_ends()) == Came(["call-finished", "tool-results"], [], "userTurn")
+
+
+def asks(world: World, prompt: str = "who?") -> World:
+    world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="response", prompt=prompt)))
+    return world
+
+
+def test_a_call_of_a_step_that_asks_lets_the_step_end_and_its_answer_lets_the_batch_end() -> None:
+    world = asks(dispatched("run"))
+    assert (world.session.state, world.machine.work.activity) == ("partialUserTurn", "idle")
+    assert world.types()[-2:] == ["call-asked", "waiting"]
+    assert came(complete(world, "c1", o.Answer(value="ada"))).did == ["answer ada"]
+    assert came(world.tool_ends()) == Came(["call-finished", "tool-results"], [], "userTurn")
+
+
+def test_an_answer_that_is_bound_to_another_question_changes_nothing() -> None:
+    world = asks(dispatched("bg"), "who?")
+    shown = shown_hash(world.session, find(world, "c1"))
+    assert came(complete(world, "c1", o.Answer(value="ada"))).did == ["answer ada"]
+    asks(world, "really?")
+    event = completion(world, "c1", o.Answer(value="ada"))
+    assert refused(world, replace(event, arguments_hash=shown))["kind"] == "arguments/mismatch"
+    assert find(world, "c1").question == Question(kind="response", prompt="really?")
+    fresh = replace(event, arguments_hash=shown_hash(world.session, find(world, "c1")))
+    assert came(world.send(fresh)).did == ["answer ada"]
+
+
+def test_a_run_that_waits_for_nobody_has_nobody_answer() -> None:
+    world = batch("run")
+    world.drive(e.Run(synchronous=True))
+    asked = world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="response", prompt="who?")))
+    assert came(asked) == Came([], ["answer None"], "partialUserTurn", "tools")

@@ -7,9 +7,10 @@ from support.world import World, agent, answer, tool
 from abey.core import events as e
 from abey.core.conversation import ToolOutcome
 from abey.core.effects import RunTool
+from abey.core.pending_views import bare_pending
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
-from abey.protocol.policy import Defer, Policy
+from abey.protocol.policy import Defer, Label, Policy, Retries
 
 
 def under(disposition: object, **more: object) -> World:
@@ -146,6 +147,16 @@ def test_decorators_change_nothing_about_who_decides(inner: str) -> None:
     world = dispatched("run", world=under({"tag": "decorate", "decorators": [label], "inner": twice}))
     assert states(world) == {"c1": DECORATED[inner]}
     assert verdict(world).wire()["disposition"]["decorators"] == [label]
+
+
+def test_labels_begin_the_title_of_a_call_that_waits_and_all_decorators_are_around_its_run() -> None:
+    inner = {"tag": "decorate", "decorators": [{"tag": "label", "label": "two\nlines"}], "inner": "defer"}
+    outer = [{"tag": "label", "label": "one"}, {"tag": "retries", "count": 2}]
+    world = dispatched("run", world=under({"tag": "decorate", "decorators": outer, "inner": inner}))
+    (pending,) = bare_pending(world.session)
+    assert pending.title == "one: two lines: run"
+    (run,) = [one for one in complete(world, "c1", o.Approve(), resume=True).effects if isinstance(one, RunTool)]
+    assert run.decorators == (Label(label="one"), Retries(count=2), Label(label="two\nlines"))
 
 
 def test_a_decorated_background_call_runs_in_the_background() -> None:

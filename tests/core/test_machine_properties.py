@@ -5,20 +5,23 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.world import CLIENT, TOOLS, World, agent, answer, text_parts, tool
+from support.world import CLIENT, KID, TOOLS, World, agent, answer, text_parts, tool
 
 from abey.core import events as e
+from abey.core.children import working
 from abey.core.completing import LEGAL, pending_kind
 from abey.core.conversation import ToolOutcome
 from abey.core.effects import AskModel, RunTool
 from abey.core.hashes import shown_hash
-from abey.core.session import AnswerEntry
+from abey.core.remembering import made
+from abey.core.session import AnswerEntry, Call, open_calls
 from abey.protocol import outcomes as o
 from abey.protocol.config import Compaction
+from abey.protocol.policy import AskedRule, RunIsolated
 from abey.protocol.transcript import Question
 from abey.runtime.models.strictness import fault_of
 
-NAMES = [one.name for one in TOOLS] + ["gone"]
+NAMES = [*(one.name for one in TOOLS), "kid", "kid", "gone"]
 RUNS = [e.STEP, e.UNTIL_YIELD, e.UNTIL_TURN, e.THIS_TURN, e.Run(max_steps=2), e.Run(synchronous=True)]
 ARGUMENTS = st.sampled_from(["{}", '{"x":"1"}', '{"x":1}', "not json", "[]", "", '{"x":"\\ud83d"}'])
 IDS = st.sampled_from(["c1", "c2", "c3", "c4", "c5", "c6", ""])
@@ -41,6 +44,7 @@ LEGAL_OUTCOMES = [
     o.Rerun(),
 ]
 OUTCOMES = st.sampled_from(LEGAL_OUTCOMES)
+RULED = st.sampled_from(["runSync", "runAsync", "deny"])
 ACTIONS = st.one_of(
     st.tuples(st.just("go"), CALLS),
     st.tuples(st.just("go"), CALLS),
@@ -66,13 +70,18 @@ ACTIONS = st.one_of(
     st.tuples(st.just("crash")),
     st.tuples(st.just("reload"), st.sampled_from(["as it was", "other tools", "sums up"])),
     st.tuples(st.just("drain"), st.booleans()),
+    st.tuples(st.just("sandbox"), st.booleans()),
+    st.tuples(st.just("isolate"), st.booleans()),
+    st.tuples(st.just("rule"), st.sampled_from(["add", "remove", "apply", "always"]), st.sampled_from(NAMES), RULED),
+    st.tuples(st.just("child"), st.integers(0, 5), st.sampled_from(["rests", "ends", "fails", "ends unheard"])),
+    st.tuples(st.just("child"), st.integers(0, 5), st.sampled_from(["rests", "ends", "fails", "ends unheard"])),
 )
 
 
 VERSIONS = {
-    "as it was": agent(),
-    "other tools": agent((tool("run", idempotent=True), *TOOLS[1:])),
-    "sums up": replace(agent(), compaction=Compaction(at_tokens=40, keep_tokens=20)),
+    "as it was": agent((*TOOLS, KID)),
+    "other tools": agent((tool("run", idempotent=True), *TOOLS[1:], replace(KID, hash="another"))),
+    "sums up": replace(agent((*TOOLS, KID)), compaction=Compaction(at_tokens=40, keep_tokens=20)),
 }
 
 
@@ -141,6 +150,15 @@ def play_rest(world: World, action: Any, seen: list[str]) -> None:
         case ("drain", draining):
             world.draining = draining
             world.send(e.TimePassed())
+        case ("sandbox", there):
+            world.no_sandbox = None if there else "this daemon has no sandbox"
+        case ("rule", how, name, disposition):
+            change_rules(world, how, name, disposition)
+        case ("isolate", one):
+            isolate(world, one=one)
+        case ("child", index, how) if working(world.session):
+            call = working(world.session)[index % len(working(world.session))]
+            move_child(world, call, how)
         case _:
             pass
 
@@ -165,6 +183,61 @@ def complete(world: World, index: int, outcome: Any, right: bool, resume: bool) 
     world.try_send(e.Complete(call.verdict.token, outcome, shown, CLIENT, resume=resume))
 
 
+def change_rules(world: World, how: Any, name: str, disposition: str) -> None:
+    """A rule comes by hand, goes, is applied, or comes with the answer to the first call that waits for an approval."""
+    scope = "session" if how in ("add", "remove") else "user"
+    asked = AskedRule.model_validate({"tool": name, "disposition": disposition, "scope": scope})
+    if how != "always":
+        rule = made(asked, session_id="s1", origin="by hand", now="T")
+        world.try_send(e.ChangeRules(how, rule, CLIENT))
+        return
+    for call in open_calls(world.session):
+        if pending_kind(call) == "approval" and call.verdict is not None:
+            outcome = o.DenyCall() if disposition == "deny" else o.Approve()
+            rule = asked.model_copy(update={"tool": call.tool})
+            shown = shown_hash(world.session, call)
+            world.try_send(e.Complete(call.verdict.token, outcome, shown, CLIENT, rule=rule))
+            return
+
+
+def move_child(world: World, call: Call, how: str) -> None:
+    """What a child does: while it is worked on here, that tells of it, else the child itself does, or nobody."""
+    assert world.machine is not None
+    assert call.child_id is not None
+    attended = next((one for one in world.machine.work.live if one.call_id == call.call_id), None)
+    if how != "rests":
+        outcome = ToolOutcome(f"child {call.child_id}", "tool/failed" if how == "fails" else None)
+        world.children.setdefault(call.child_id, outcome)
+    if attended is None:
+        _ = how in ("rests", "ends unheard") or world.send(e.ChildEnded())
+    elif call.child_id in world.children and any(one.child_id == call.child_id for one in running(world)):
+        world.send(e.ToolEnded(attended.invocation_id, world.children[call.child_id]))
+    else:
+        world.send(e.ChildRested(attended.invocation_id))
+
+
+def assert_nothing_lost(world: World) -> None:
+    """Nobody doubts a call that a child works on, and what the child came to is what its call came to."""
+    answers = [entry for turn in world.session.turns for entry in turn.entries if isinstance(entry, AnswerEntry)]
+    calls = [call for one in answers for call in one.calls if call.child_id is not None]
+    assert [call.call_id for call in calls if call.state == "uncertain"] == []
+    for call in calls:
+        outcome = world.children.get(call.child_id or "")
+        if outcome is not None and call.state in ("completed", "failed") and call.finished is not None:
+            assert call.finished.output in (outcome.content, "out")
+
+
+def isolate(world: World, *, one: bool) -> None:
+    waiting = [call for call in open_calls(world.session) if call.verdict is not None]
+    world.try_send(e.Isolate(waiting[0].verdict.token if one and waiting and waiting[0].verdict else None, CLIENT))
+
+
+def assert_isolated(world: World) -> None:
+    """What the policy wants in a sandbox is in none but one."""
+    boxed = [one.isolation for one in world.effects if isinstance(one, RunTool) and one.tool.name == "box"]
+    assert boxed == [RunIsolated()] * len(boxed)
+
+
 def assert_sendable(world: World) -> None:
     """Whatever a model is asked, the strictest provider takes it."""
     asked = [one for one in world.effects if isinstance(one, AskModel)]
@@ -187,13 +260,15 @@ def test_the_invariants_hold_after_every_event_crash_and_replay(
     for action in actions:
         play(world, action, seen)
         assert_sendable(world)
+        assert_isolated(world)
+        assert_nothing_lost(world)
     world.crash()
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ACTIONS, min_size=5, max_size=30), st.data(), st.booleans())
 def test_every_prefix_of_a_journal_loads_and_can_go_on(actions: list[Any], data: Any, keyed: bool) -> None:
-    world = World(keyed=keyed)
+    world = World(VERSIONS["as it was"], keyed=keyed)
     world.start("hello", e.UNTIL_YIELD)
     seen: list[str] = []
     for action in actions:

@@ -13,6 +13,7 @@ from abey.core.replay import overdue
 from abey.core.views import resolution_view, session_view
 from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
+from abey.protocol.policy import Rule
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Question
 
@@ -44,10 +45,17 @@ def soon(world: World) -> dict[str, Any]:
         "reason": "approval required",
         "cwd": "/w",
         "rule": {"tool": "soon", "disposition": {"tag": "defer", "expireSeconds": 60}},
-        "suggestions": [],
+        "suggestions": [one.wire() for one in suggested(world)],
         "createdAt": at(world),
         "expiresAt": at(world, 60_000),
     }
+
+
+def suggested(world: World) -> tuple[Rule, ...]:
+    """The rule about exactly this call in each scope: what they say is the matter of test_suggesting."""
+    (call,) = pending_view(world.session, world.agent)
+    assert [one.scope for one in call.suggestions] == ["session", "workspace", "user"]
+    return call.suggestions
 
 
 def test_a_session_is_shown_whole() -> None:
@@ -122,7 +130,8 @@ def test_a_session_whose_agent_is_gone_is_stale_and_shows_no_schema() -> None:
     assert world.machine is not None
     told = session_view(world.machine, None).wire()
     assert told["configState"] == "stale"
-    assert told["pending"] == [{name: value for name, value in soon(world).items() if name != "argumentsSchema"}]
+    known = {name: value for name, value in soon(world).items() if name != "argumentsSchema"}
+    assert told["pending"] == [known | {"suggestions": []}]
 
 
 def test_a_stopped_session_waits_for_nobody_and_has_no_output() -> None:

@@ -32,8 +32,9 @@ def shown(argument: Argument) -> str:
     settings = argument.settings
     metavar = settings.get("metavar") or "|".join(settings.get("choices", ()))
     if argument.names[0].startswith("-"):
-        return f"[{argument.names[-1]}{f' {metavar}' if metavar else ''}]"
-    return {None: metavar, "?": f"[{metavar}]", "+": f"{metavar}..."}[settings.get("nargs")]
+        option = f"{argument.names[-1]}{f' {metavar}' if metavar else ''}"
+        return option if settings.get("required") else f"[{option}]"
+    return {None: metavar, "?": f"[{metavar}]", "+": f"{metavar}...", "*": f"[{metavar}...]"}[settings.get("nargs")]
 
 
 def table(heading: str) -> set[str]:

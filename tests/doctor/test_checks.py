@@ -39,7 +39,7 @@ def subject(tmp_path: Path) -> Subject:
 def test_everything_is_well_on_a_machine_that_is_well(host: FakeHost, subject: Subject) -> None:
     found = examine(host, subject)
     assert {one.severity for one in found} == {"ok", "info"}
-    assert [one.check for one in found if one.severity == "info"] == ["agents", "sandbox"]
+    assert [one.check for one in found if one.severity == "info"] == ["agents"]
 
 
 def test_a_check_that_trips_is_an_error_of_its_own_and_the_others_go_on(host: FakeHost, subject: Subject) -> None:
@@ -297,29 +297,17 @@ def test_processes_that_may_outlive_their_call(host: FakeHost, subject: Subject)
     assert list(isolation.processes(host, subject)) == [bad]
 
 
-def sandbox(host: FakeHost, subject: Subject) -> str:
-    [found] = isolation.sandbox(host, subject)
-    before = "no call is run isolated in this version: one that asks for it waits. Of what a sandbox needs: "
-    assert (found.severity, found.advice) == ("info", isolation.WAITS)
-    assert found.message.startswith(before)
-    return found.message.removeprefix(before)
-
-
-def test_the_pieces_of_a_sandbox(host: FakeHost, subject: Subject) -> None:
-    assert sandbox(host, subject) == "bubblewrap works; Landlock version 7; seccomp filters"
-    assert host.ran == [("/usr/bin/bwrap", *isolation.BUBBLEWRAP)]
-    host.fault = "no permission"
-    host.landlock_version = refused(errno.ENOSYS)
-    host.texts["/proc/sys/kernel/seccomp/actions_avail"] = "kill_thread\n"
-    said = "bubblewrap does not work (no permission); no Landlock (Function not implemented); seccomp without filters"
-    assert sandbox(host, subject) == said
-    host.fault = OSError("it took longer than 10 s")
-    host.platform = "darwin"
-    del host.texts["/proc/sys/kernel/seccomp/actions_avail"]
-    said = "bubblewrap does not work (it took longer than 10 s); no Landlock on this system; no seccomp"
-    assert sandbox(host, subject) == said
-    host.programs = {}
-    assert sandbox(host, subject).startswith("bubblewrap is not installed; ")
+def test_what_runs_isolated_calls(host: FakeHost, subject: Subject) -> None:
+    assert list(isolation.sandbox(host, subject)) == [ok("sandbox", "calls that ask for it run isolated by bubblewrap")]
+    assert host.asked == [((subject.state_dir, subject.config_dir, subject.socket.parent), subject.env)]
+    host.isolation = ("Landlock and seccomp", "bubblewrap is not installed")
+    what = "calls that ask for it run isolated by Landlock and seccomp, without writing to their folder: "
+    assert list(isolation.sandbox(host, subject)) == [
+        info("sandbox", f"{what}bubblewrap is not installed", f"{isolation.HELPS}, and they can write")
+    ]
+    host.isolation = (None, "sandboxes are made on Linux only")
+    what = "no call is run isolated here, and one that asks for it waits: sandboxes are made on Linux only"
+    assert list(isolation.sandbox(host, subject)) == [info("sandbox", what, f"{isolation.HELPS}; {isolation.WAITS}")]
 
 
 def test_limits_of_the_system(host: FakeHost, subject: Subject) -> None:

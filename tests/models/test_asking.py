@@ -304,6 +304,6 @@ def test_one_module_knows_httpx() -> None:
         path.name
         for room in rooms
         for path in sorted(room.rglob("*.py"))
-        if re.search(r"^\s*(import|from) httpx", path.read_text(encoding="utf-8"), re.M)
+        if re.search(r"^\s*(import|from) httpx\b", path.read_text(encoding="utf-8"), re.M)
     ]
     assert found == ["http.py"]

@@ -111,6 +111,14 @@ def test_a_request_that_is_refused_has_driven_nothing(place: Place) -> None:
         place.keys.of_session(one, "t")
 
 
+def test_who_drives_a_session_drives_its_child(place: Place) -> None:
+    place.keys.lend("s", "child")
+    place.drive("s", MINE="of-who-drives")
+    place.keys.lend("s", "child")
+    one = model(apiKey={"env": "MINE"})
+    assert place.keys.of_session(one, "child") == "of-who-drives"
+
+
 def test_the_environments_of_old_sessions_are_forgotten(place: Place) -> None:
     for number in range(MOST_SESSIONS + 1):
         place.drive(f"s{number}", MINE="x")

@@ -12,7 +12,9 @@ from abey.daemon.plain.papers import Papers
 from abey.errors import RecordFailed
 from abey.language.sessions.composer import COMPOSER, composer_of, with_composer
 from abey.language.sessions.names import Name
+from abey.language.sessions.page import Page
 from abey.language.sessions.rendering import shown
+from abey.protocol.transcript import Question
 
 WAITING = page(said("go"), call(), waits=(pending(),))
 DONE = page(said("go"), call(state="completed"), state="completed")
@@ -84,6 +86,19 @@ def test_a_document_of_another_call_or_of_nobody_is_written_anew(papers: Papers,
         token = {} if (folder / MEMO).read_text() == "{" or not (folder / CALL).exists() else {"token": "other"}
         papers.write(page(call(), waits=(pending(**token),)))
         assert (folder / CALL).read_text() == '{\n  "command": "ls"\n}\n'
+
+
+def test_another_question_of_the_same_call_has_a_document_of_its_own(papers: Papers, folder: Path) -> None:
+    def asks(prompt: str, shown: str) -> Page:
+        question = Question(kind="response", prompt=prompt)
+        return page(said("go"), call(), waits=(pending(kind="question", question=question, argumentsHash=shown),))
+
+    papers.write(asks("who?", "1" * 64))
+    (folder / CALL).write_text('"half an answer"')
+    papers.write(asks("who?", "1" * 64))
+    assert papers.text(Name("s1", 1)) == '"half an answer"'
+    papers.write(asks("why?", "2" * 64))
+    assert (papers.text(Name("s1", 1)), papers.memo(Name("s1", 1))) == ('""\n', Memo("token-of-c1", "2" * 64))
 
 
 def test_a_document_without_its_composer_line_is_kept_aside(papers: Papers, folder: Path) -> None:

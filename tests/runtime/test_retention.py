@@ -50,6 +50,9 @@ def session(tmp_path: Path) -> Path:
     put(directory / "blobs" / "x.part", HOUR + 1)
     put(directory / "journal.jsonl.1-2.new", HOUR + 1)
     put(directory / "young.new", HOUR - 1)
+    for invocation in ("ended", "unfinished"):
+        put(directory / f"partial-{invocation}", HOUR + 1)
+    put(directory / "partial-young", HOUR - 1)
     (directory / "dir.new").mkdir()
     (directory / "link.new").symlink_to("journal.jsonl")
     return directory
@@ -88,9 +91,11 @@ def test_what_a_session_can_spare(tmp_path: Path) -> None:
     directory = session(tmp_path)
     temporary = "a temporary file, untouched for an hour"
     unnamed = "no record names it, and it is older than a day"
-    assert retention.in_session(FaultyIO(), directory, NOW) == (
+    ended = "what a tool printed whose call has ended"
+    assert retention.in_session(FaultyIO(), directory, NOW, frozenset({"unfinished"})) == (
         Garbage("temporary", directory / "journal.jsonl.1-2.new", 5, temporary, "s1"),
         Garbage("temporary", directory / "blobs" / "x.part", 5, temporary, "s1"),
+        Garbage("temporary", directory / "partial-ended", 5, ended, "s1"),
         Garbage("snapshot", directory / "snapshot-9.json", 5, "2 newer ones are kept", "s1"),
         Garbage("blob", directory / "blobs" / LOST, 5, unnamed, "s1"),
         Garbage("blob", directory / "blobs" / ("e" * 64), 5, unnamed, "s1"),

@@ -8,7 +8,7 @@ from abey.protocol import journal as j
 from abey.protocol.blocks import ProposedCall, TextBlock, ThinkingBlock
 from abey.protocol.journal import Record, RecordData
 from abey.protocol.outcomes import Approve, Result
-from abey.protocol.policy import Decorate, Defer, RunSync, Timeout
+from abey.protocol.policy import Decorate, Defer, Rule, RunSync, Timeout
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Client, FilePart, MediaPart, Question, TextPart
 from abey.runtime.store.codec import encode_unit
@@ -19,6 +19,17 @@ THEIRS = {"z": None, "a": {"n": [None, 1.0, 1, 10**40, True]}, ODD: ODD}
 SESSION = "01k0"
 
 PERSON = Client(id="c1", name="Ann", kind="vscode")
+RULE = Rule(
+    rule_id="r1",
+    tool=ODD,
+    match={f"/{ODD}": THEIRS, "": [1.0, None]},
+    disposition=RunSync(),
+    scope="workspace",
+    workspace=ODD,
+    origin=ODD,
+    created_at=AT,
+    uses=0,
+)
 CREATED = j.Created(
     session_id=SESSION, agent="fixer", config=THEIRS, config_hash="0" * 64, cwd="/w", title="t", env={"PATH": "/bin"}
 )
@@ -77,6 +88,8 @@ OTHER_DATA: tuple[RecordData, ...] = (
     j.Repaired(offset=1, cut_bytes=2, may_have_run=True),
     j.Compacted(turn_id="t1", invocation_id="n1", up_to=4, summary=ODD, usage=Usage(cost=0.5), attempts=1),
     j.Updated(title=ODD, archived=True, client=PERSON),
+    j.RuleAdded(rule=RULE, client=PERSON),
+    j.RuleRemoved(rule_id="r1", client=PERSON),
     j.Imported(format="agents-exe", source=ODD, original=ODD),
     j.CallFinished(call_id="c1", outcome="completed", output="o", whole=j.BlobRef(sha256="0" * 64, bytes=7)),
 )

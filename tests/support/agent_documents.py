@@ -7,6 +7,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
+from abey.core.policy import Laws
 from abey.language.agent_files.agent_files import AgentFileLanguage, Outlook
 from abey.language.language import Asker, Document
 from abey.language.text import Text
@@ -14,6 +15,7 @@ from abey.protocol.config import AgentConfig
 from abey.protocol.transcript import Client
 from abey.runtime.agents.aside import Aside
 from abey.runtime.agents.findings import Fact
+from abey.runtime.tools.shell import read_command
 
 HOME = Path("/home/ann")
 CONFIG = HOME / ".config" / "abey"
@@ -52,6 +54,7 @@ class World:
     key_facts: list[Fact] = field(default_factory=list)
     pending: dict[Path, int] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
+    laws: Laws = field(default_factory=lambda: Laws(read=read_command))
 
     def language(self, config: Path = CONFIG) -> AgentFileLanguage:
         return AgentFileLanguage(
@@ -62,6 +65,7 @@ class World:
                 key_facts=self._key_facts,
                 pending_of=self._pending_of,
                 commands=lambda: self.commands,
+                laws_of=lambda _, __: self.laws,
                 aside=Aside(),
             ),
         )

@@ -5,6 +5,7 @@ its way.
 """
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -134,12 +135,25 @@ class Nursery:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
+        # a client sees the end of one that was killed a moment before the system has taken back its lock
+        until(lambda: _is_free(place.state / "daemon.lock"), "for the end of the daemon before")
         order = {"env": place.env, "moment": death.moment, "at": death.at, "shaky": shaky, "seed": seed}
         stdin.write(json.dumps(order) + "\n")
         stdin.flush()
         stdout.readline()
         peer: Peer = until(place.reach, "for a daemon")
         return peer
+
+
+def _is_free(lock: Path) -> bool:
+    if not lock.exists():
+        return True
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _serve_orders() -> None:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from abey.runtime.disk import FLOOR_BYTES
@@ -33,13 +33,11 @@ class FakeHost(Host):
         self.room = Space(100 * FLOOR_BYTES, 50 * FLOOR_BYTES)
         self.unwritable: set[Path] = set()
         self.locks: dict[str, Lock | OSError] = {}
-        self.programs: dict[str, str] = {"bwrap": "/usr/bin/bwrap"}
-        self.fault: str | OSError | None = None
-        self.landlock_version: int | OSError = 7
+        self.isolation: tuple[str | None, str] = ("bubblewrap", "")
         self.files = (1024, 4096)
         self.broken: dict[str, str] = {}
         self.fts = True
-        self.ran: list[tuple[str, ...]] = []
+        self.asked: list[tuple[tuple[Path, ...], Mapping[str, str]]] = []
 
     def seconds(self) -> float:
         return self.now
@@ -62,19 +60,9 @@ class FakeHost(Host):
             raise known
         return known
 
-    def program(self, name: str) -> str | None:
-        return self.programs.get(name)
-
-    def run(self, argv: Sequence[str]) -> str | None:
-        self.ran.append(tuple(argv))
-        if isinstance(self.fault, OSError):
-            raise self.fault
-        return self.fault
-
-    def landlock(self) -> int:
-        if isinstance(self.landlock_version, OSError):
-            raise self.landlock_version
-        return self.landlock_version
+    def sandbox(self, ours: Sequence[Path], env: Mapping[str, str]) -> tuple[str | None, str]:
+        self.asked.append((tuple(ours), env))
+        return self.isolation
 
     def descriptors(self) -> tuple[int, int]:
         return self.files

@@ -10,6 +10,7 @@ from abey.daemon.listing import Listing
 from abey.daemon.services import Services
 from abey.protocol.queries import PendingParams, SessionsParams
 from abey.rpc.peer import Peer
+from abey.runtime.children import Children
 from abey.runtime.index.database import Database
 from abey.runtime.index.index import Index
 from abey.runtime.store.io import FileIO
@@ -29,6 +30,7 @@ class Listed(Shell):
             "versions": self.versions,
             "sessions": self.sessions,
             "scheduler": self.scheduler,
+            "children": Children(self.sessions, self.versions, lambda: self.scheduler),
         }
         # lists need no other parts
         services = Services(**{field.name: parts.get(field.name) for field in fields(Services)})

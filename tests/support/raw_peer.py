@@ -20,7 +20,7 @@ from abey.rpc.framing import frame
 from abey.rpc.peer import Peer
 
 Message = dict[str, Any]
-PATIENCE = 10.0
+PATIENCE = 30.0
 AGENTS = {"protocolVersions": ["1.0"], "clientId": "raw-1", "name": "raw", "kind": "test"}
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {"experimental": {"agents": AGENTS}}}
 

@@ -18,7 +18,7 @@ from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import ManualClock
 from abey.runtime.keeping import Keeping
 from abey.runtime.live import Live
-from abey.runtime.ports import Delta, OnDelta, Ports, ToolCall
+from abey.runtime.ports import Delta, OnDelta, Ports, Progress, ToolCall
 from abey.runtime.quota import Quota
 from abey.runtime.scheduler import Scheduler, Submitted
 from abey.runtime.sessions import Sessions
@@ -87,6 +87,7 @@ class Heard:
     notices: list[Mapping[str, Any]] = field(default_factory=list)
     went: list[str] = field(default_factory=list)
     streams: dict[str, list[Delta]] = field(default_factory=dict)
+    news: dict[str, list[Progress]] = field(default_factory=dict)
 
     def changed(self, machine: Machine) -> None:
         self.revisions.append(machine.session.revision)
@@ -96,6 +97,9 @@ class Heard:
 
     def streamed(self, session_id: str, step_id: str, delta: Delta) -> None:
         self.streams.setdefault(step_id, []).append(delta)
+
+    def progressed(self, session_id: str, call_id: str, news: Progress) -> None:
+        self.news.setdefault(call_id, []).append(news)
 
     def restarted(self, session_id: str, event: Mapping[str, Any]) -> None:
         self.notices.append(event)
@@ -149,6 +153,8 @@ class Shell:
         io: FileIO | None = None,
         least: int = LEAST_BYTES,
         quota: Quota = UNLIMITED,
+        model: Any = None,
+        tools: Any = None,
         **limits: Any,
     ) -> None:
         self.clock = ManualClock()
@@ -163,8 +169,8 @@ class Shell:
             clock=self.clock,
             store=self.store,
             agents=self.source,
-            models=lambda _, __: self.model,
-            tools={"command": self.tools},
+            models=lambda _, __: model or self.model,
+            tools={"command": tools or self.tools},
             check=check_arguments,
             listener=self.heard,
             quota=quota,

@@ -39,6 +39,8 @@ def in_words(effect: fx.Effect) -> str:
             return f"run {effect.tool.name}"
         case fx.Abort():
             return "abort"
+        case fx.EndChild():
+            return "end child"
         case fx.AnswerTool():
             return f"answer {effect.value}"
         case fx.StartGrace():
@@ -47,6 +49,8 @@ def in_words(effect: fx.Effect) -> str:
             return f"end {effect.outcome} after {effect.steps}"
         case fx.Refuse():
             return f"refuse {effect.error.kind}"
+        case fx.Remember():
+            return f"remember {effect.rule.tool}"
         case fx.Quarantined():
             return "quarantine"
         case _:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from support.snapshots import check_snapshot
@@ -10,17 +10,20 @@ from support.snapshots import check_snapshot
 from abey.core import events as e
 from abey.core.agent import Agent, Limits, Tool
 from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
-from abey.core.effects import AskModel, Effect, EndRun, RunTool
+from abey.core.effects import AskModel, Effect, EndRun, Remember, RunTool
 from abey.core.idempotency import Keyed, keyed_request
 from abey.core.invariants import check, check_journal, check_step
 from abey.core.machine import Context, Machine, Work
+from abey.core.policy import Floor, Laws
+from abey.core.previews import Look, no_preview
 from abey.core.replay import fold, recover
+from abey.core.shell import Command, Script, Word
 from abey.core.transition import Transition, begin, transition
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.base import sha256_hex
 from abey.protocol.blocks import TextBlock
-from abey.protocol.policy import Policy
+from abey.protocol.policy import Policy, Rule
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Client, TextPart
 
@@ -45,6 +48,9 @@ TOOLS = (
     tool("ext", runnable=False),
     tool("soon"),
 )
+
+KID = replace(tool("kid"), definition={"kind": "agent", "name": "kid"})
+"""Another agent; `World.children` says what came of the sessions of its calls."""
 
 POLICY = Policy.model_validate(
     {
@@ -76,6 +82,14 @@ def check_arguments(schema: Any, value: Any, what: str) -> str | None:
         return f"{what}: {missing[0]} is missing"
     is_x = isinstance(value, dict) and "x" in value
     return "at /x: not a string" if is_x and not isinstance(value["x"], str) else None
+
+
+def plainly(tool: Tool, arguments: Any) -> Script:
+    """What the words of a command are, where nothing in it but letters, signs of options and blanks is."""
+    text = str(arguments.get(tool.command, "")) if isinstance(arguments, dict) else ""
+    if not all(letter.isalnum() or letter in " -./*" for letter in text):
+        return Script(text, doubt="not only words")
+    return Script(text, (Command(tuple(Word(word) for word in text.split())),), plain=True)
 
 
 def timestamp(millis: int) -> str:
@@ -119,8 +133,13 @@ class World:
     units: list[int] = field(default_factory=list)
     starts: list[tuple[str, str]] = field(default_factory=list)
     awaited: set[int] = field(default_factory=set)
+    children: dict[str, ToolOutcome] = field(default_factory=dict)
     machine: Machine | None = None
     schema_fault: str | None = None
+    preview: Look = no_preview
+    no_sandbox: str | None = "this daemon has no sandbox"
+    kept: list[Rule] = field(default_factory=list)
+    floors: tuple[Floor, ...] = ()
 
     @property
     def session(self) -> Any:
@@ -132,8 +151,23 @@ class World:
         self.versions[self.agent.config_hash] = self.agent
         chance = hashlib.sha256(str(self.counter).encode()).digest()
         return Context(
-            self.millis, chance, timestamp, self.agent, self.agent, self.versions.get, self.check, self.draining
+            self.millis,
+            chance,
+            timestamp,
+            self.agent,
+            self.agent,
+            self.versions.get,
+            self.check,
+            self.draining,
+            laws=self.laws(),
+            preview=self.preview,
+            no_sandbox=lambda *_: self.no_sandbox,
+            child_outcome=lambda _, call: self.children.get(call.child_id or ""),
         )
+
+    def laws(self) -> Laws:
+        of_session = self.session.rules if self.machine is not None else ()
+        return Laws(self.floors, (*of_session, *self.kept), read=plainly)
 
     def check(self, schema: Any, value: Any, what: str) -> str | None:
         return self.schema_fault or check_arguments(schema, value, what)
@@ -185,6 +219,8 @@ class World:
                 self.effects.append(effect)
             if isinstance(effect, RunTool):
                 self.starts.append((effect.call_id, json.dumps(dict(effect.arguments))))
+            if isinstance(effect, Remember):
+                self.kept.append(effect.rule)
             if isinstance(effect, EndRun):
                 self.ended.append(effect)
                 self.awaited.discard(effect.generation)

@@ -17,6 +17,7 @@ from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.groups import GroupLauncher
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.tools.processes import Launcher
+from abey.runtime.tools.programs import Programs
 
 
 @pytest.fixture(params=["helper", "groups"])
@@ -41,7 +42,7 @@ def runner(launcher: Launcher) -> CommandRunner:
         ("true", ToolOutcome("")),
         ("cat", ToolOutcome("")),
         ("yes | head -1", ToolOutcome("y\n")),
-        ("printf 'caf\\303\\251 \\377'", ToolOutcome("café \ufffd")),
+        ("printf 'caf\\303\\251 \\377'", ToolOutcome("café \ufffd\n[1 byte is no UTF-8]")),
         ("echo no; exit 3", ToolOutcome("no\n[exit code 3]", "tool/failed")),
         ("printf no; exit 255", ToolOutcome("no\n[exit code 255]", "tool/failed")),
         ("exit 1", ToolOutcome("[exit code 1]", "tool/failed")),
@@ -238,7 +239,7 @@ def python_environment() -> dict[str, str]:
 
 
 async def test_a_program_beyond_those_that_may_run_waits_for_its_turn(launcher: Launcher, tmp_path: Path) -> None:
-    runner = CommandRunner(launcher, SystemClock(), {}, programs=1)
+    runner = CommandRunner(launcher, SystemClock(), {}, Programs(SystemClock(), 1))
     first = "touch begun; until [ -e go ]; do sleep 0.01; done; touch ended; echo first"
     running = asyncio.create_task(run_shell(runner, first, tmp_path))
     await until((tmp_path / "begun").exists)
@@ -252,7 +253,7 @@ async def test_a_program_beyond_those_that_may_run_waits_for_its_turn(launcher: 
 async def test_a_call_that_is_cancelled_while_it_waits_for_its_turn_takes_none(
     launcher: Launcher, tmp_path: Path
 ) -> None:
-    runner = CommandRunner(launcher, SystemClock(), {}, programs=1)
+    runner = CommandRunner(launcher, SystemClock(), {}, Programs(SystemClock(), 1))
     running = asyncio.create_task(run_shell(runner, "touch begun; until [ -e go ]; do sleep 0.01; done", tmp_path))
     await until((tmp_path / "begun").exists)
     waiting = asyncio.create_task(run_shell(runner, "touch ran", tmp_path))

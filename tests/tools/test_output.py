@@ -22,6 +22,25 @@ def test_what_fits_is_whole_however_it_is_cut_into_pieces(data: bytes, size: int
     assert collected(*pieces) == data.decode("utf-8", "replace")
 
 
+@given(st.binary(max_size=200), st.integers(1, 7))
+def test_bytes_that_are_no_text_are_counted_however_it_is_cut_into_pieces(data: bytes, size: int) -> None:
+    output = Output()
+    for at in range(0, len(data), size):
+        output.add(data[at : at + size])
+    output.text()
+    kept = data.decode("utf-8", "ignore").encode()
+    assert output.foreign == len(data) - len(kept)
+
+
+def test_every_piece_of_the_text_is_heard_at_once() -> None:
+    heard: list[str] = []
+    output = Output(heard.append)
+    for chunk in (b"caf\xc3", b"\xa9 \xff", b"\xe2\x82"):
+        output.add(chunk)
+    output.text()
+    assert heard == ["caf", "é \ufffd", "\ufffd"]
+
+
 def test_what_no_longer_fits_is_a_head_and_a_tail() -> None:
     text = "".join(f"{line:07}\n" for line in range(100_000))
     head, count, tail = split(collected(text.encode()))

@@ -1,11 +1,13 @@
-"""`abey session complete`, `approve`, `rerun` and `deny`: answer a call that waits."""
+"""`abey session complete`, `approve`, `answer`, `rerun` and `deny`: answer a call that waits."""
 
 import json
 from typing import Any
 
 from abey.shared.kinds import EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
-from abey_cli.approving import edited_arguments, parse_arguments, show_call, show_edited, show_outcome
+from abey_cli.always import narrowest
+from abey_cli.answers import value_of
+from abey_cli.approving import edited_arguments, parse_arguments, show_call, show_diff, show_edited, show_outcome
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input, usage
 from abey_cli.prompts import read_stdin, read_text
@@ -26,18 +28,31 @@ def approve(context: Context) -> int:
     options = context.options
     if options.edit and options.arguments is not None:
         raise usage("say --edit or --arguments, not both")
+    if options.always is not None and (options.edit or options.arguments is not None):
+        raise usage("--always is about the call as it is shown, not as you edit it")
     token, call = _shown(context)
+    rule = None if options.always is None or call is None else narrowest(context, call, options.always)
     outcome: dict[str, Any] = {"kind": "approve"}
     edited = _edited(context, call)
     if edited is not None:
         outcome["arguments"] = edited
         show_edited(context, edited)
-    return _answer(context, token, outcome, options.hash or _hash_of(call))
+    return _answer(context, token, outcome, options.hash or _hash_of(call), rule)
 
 
 def rerun(context: Context) -> int:
     token, call = _shown(context)
     return _answer(context, token, {"kind": "rerun"}, context.options.hash or _hash_of(call))
+
+
+def answer(context: Context) -> int:
+    options = context.options
+    if options.decline == bool(options.words):
+        raise usage("give an answer, or --decline")
+    token, call = _shown(context)
+    asked = (call or {}).get("question")
+    outcome = {"kind": "cancel"} if options.decline else {"kind": "answer", "value": value_of(asked, options.words)}
+    return _answer(context, token, outcome, call["argumentsHash"] if asked else None)
 
 
 def deny(context: Context) -> int:
@@ -67,17 +82,22 @@ def _hash_of(call: Any) -> str:
     return NO_HASH if call is None else str(call["argumentsHash"])
 
 
-def _answer(context: Context, token: str, outcome: dict[str, Any], arguments_hash: str | None = None) -> int:
+def _answer(
+    context: Context, token: str, outcome: dict[str, Any], arguments_hash: str | None = None, rule: Any = None
+) -> int:
     try:
         result = context.request(
             "agents/complete",
             token=token,
             outcome=outcome,
             argumentsHash=arguments_hash,
+            rule=rule,
             resume=context.options.resume or None,
             **context.effect,
         )
     except Failure as failure:
+        if isinstance(failure.data.get("diff"), str):
+            show_diff(context, failure.data["diff"])
         raise _with_the_way_out(failure, token) from failure
     context.answer(result, lambda: show_state(context, result["session"]))
     if result["applied"]:
@@ -162,6 +182,8 @@ def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result
     match outcome["kind"]:
         case "deny" | "error":
             return bool(resolution.get("message") == outcome.get("message"))
+        case "answer" | "cancel":
+            return False
         case "approve" | "rerun":
             return _ran(context, token, result, outcome.get("arguments"))
         case _:

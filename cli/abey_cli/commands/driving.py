@@ -10,6 +10,8 @@ from abey_cli.detaching import asking, detachable, resumable
 from abey_cli.failures import usage
 from abey_cli.following import tell_events
 from abey_cli.prompts import prompt_or_stdin
+from abey_cli.questioning import question
+from abey_cli.settling import settle
 from abey_cli.showing import run_code, show_end
 from abey_cli.waiting import wait_for
 
@@ -88,7 +90,9 @@ def _drive(context: Context, method: str, session_id: str, **params: Any) -> int
 
 def _decided(context: Context, session: Any, asked: set[str]) -> bool:
     with asking(context, session["sessionId"]):
-        return decide(context, session, asked)
+        approved = decide(context, session, asked)
+        answered = question(context, session, asked)
+        return settle(context, session, asked) or approved or answered
 
 
 def _may_ask(context: Context, result: Any) -> bool:

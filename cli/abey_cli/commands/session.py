@@ -9,7 +9,7 @@ from abey_cli.detaching import detachable
 from abey_cli.failures import Failure, usage
 from abey_cli.following import tell_events
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
-from abey_cli.render import diagnostic_line, session_lines
+from abey_cli.render import diagnostic_line, session_lines, so_far_lines
 from abey_cli.showing import naming_the_session, show_state, show_way_on, step_code
 from abey_cli.transcript import TEXT_SHOWN, transcript_lines
 from abey_cli.workspaces import tell_of_untrusted
@@ -142,6 +142,9 @@ def _show(context: Context, session: Any) -> None:
     for line in (*session_lines(session), *(["", *transcript, ""] if transcript else [])):
         context.console.out(line)
     show_state(context, _without_what_was_shown(session, page["items"]))
+    for call in session["pending"]:
+        for line in so_far_lines(call):
+            context.console.out(line)
 
 
 def _without_what_was_shown(session: Any, items: list[Any]) -> Any:

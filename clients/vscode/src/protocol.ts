@@ -71,6 +71,22 @@ export interface Approve {
 }
 
 /**
+ * A rule as a client asks for it, in the form of a Rule: what it says in `ruleId`, `origin`, `createdAt` and `uses`
+ * does not count, for those are the daemon's.
+ */
+export interface AskedRule {
+  readonly tool: string;
+  readonly match?: Readonly<Record<string, unknown>>;
+  readonly disposition: "runSync" | "runAsync" | "deny" | RunSync | RunAsync | Deny;
+  readonly scope: "session" | "workspace" | "user";
+  readonly workspace?: string;
+  readonly ruleId?: string;
+  readonly origin?: string;
+  readonly createdAt?: string;
+  readonly uses?: number;
+}
+
+/**
  * `session_id` is a session, and `after` the last event that the client knows; or `*`, and `after` says that of
  * each session to attach to, of at most 1000. `deltas`: pieces of streaming answers, too; absent as the handshake
  * says.
@@ -114,12 +130,14 @@ export interface Cache {
   readonly key: string;
 }
 
+/** Who answered a call. `ruleId`: the rule that did, then without a client, or the one that came with the answer. */
 export interface CallDecision {
   readonly by: string;
   readonly client?: Client;
   readonly at: string;
   readonly edited: boolean;
   readonly message?: string;
+  readonly ruleId?: string;
 }
 
 export interface CancelCall {
@@ -147,6 +165,7 @@ export interface CompleteParams {
   readonly token: string;
   readonly outcome: Outcome;
   readonly argumentsHash?: string;
+  readonly rule?: AskedRule;
   readonly resume?: boolean;
   readonly wait?: boolean;
 }
@@ -236,6 +255,21 @@ export interface Diagnostic {
   readonly source: string;
 }
 
+/** Of one call, pending or done, or of all that a session, or a turn of it, has changed. */
+export interface DiffParams {
+  readonly token?: string;
+  readonly sessionId?: string;
+  readonly turnId?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+/** In the order in which they were made; one file may stand there more than once. */
+export interface DiffResult {
+  readonly changes: readonly FileChange[];
+  readonly nextCursor?: string;
+}
+
 export type Disposition = "runSync" | "runAsync" | "defer" | "runIsolated" | "deny" | RunSync | RunAsync | Defer | RunIsolated | Deny | Decorate;
 
 export interface DoctorResult {
@@ -297,6 +331,13 @@ export interface ExportResult {
   readonly path: string;
   readonly bytes: number;
   readonly note?: string;
+}
+
+/** A change of one file: `path` is relative to the session's cwd, and `patch` a unified diff, bounded. */
+export interface FileChange {
+  readonly path: string;
+  readonly kind: "created" | "modified" | "deleted";
+  readonly patch: string;
 }
 
 export interface FileDiagnostics {
@@ -392,6 +433,7 @@ export interface ItemCall {
   readonly state: string;
   readonly decision?: CallDecision;
   readonly token?: string;
+  readonly childId?: string;
   readonly output?: unknown;
   readonly outputBytes?: number;
   readonly mayHaveRun?: boolean;
@@ -488,6 +530,7 @@ export interface Pending {
   readonly rule?: unknown;
   readonly suggestions: readonly Rule[];
   readonly startedAt?: string;
+  readonly childId?: string;
   readonly outputSoFar?: string;
   readonly createdAt: string;
   readonly expiresAt?: string;
@@ -570,7 +613,10 @@ export interface Retries {
   readonly count: number;
 }
 
-/** A remembered rule (*always*), listed and removable. */
+/**
+ * A remembered rule (*always*), listed and removable. `workspace` goes with the scope of that name alone, and
+ * `uses` counts the calls that it has decided.
+ */
 export interface Rule {
   readonly ruleId: string;
   readonly tool: string;
@@ -583,6 +629,30 @@ export interface Rule {
   readonly uses: number;
 }
 
+/**
+ * `rule` is what to add, `ruleId` what to remove. With `sessionId` the rules of that session are meant as well: a
+ * rule of its scope is recorded there, and only such a request can have a key or a revision.
+ */
+export interface RulesParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly action: "list" | "add" | "remove";
+  readonly rule?: AskedRule;
+  readonly ruleId?: string;
+  readonly sessionId?: string;
+}
+
+/**
+ * `items`, oldest first: of every workspace and of the user, and of the session that was named. `damaged`: why the
+ * file cannot be read in which they are kept; none of it counts then.
+ */
+export interface RulesResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
+  readonly items: readonly Rule[];
+  readonly damaged?: string;
+}
+
 /** Start in the background of the daemon and yield a token. */
 export interface RunAsync {
   readonly tag: "runAsync";
@@ -593,6 +663,22 @@ export interface RunIsolated {
   readonly tag: "runIsolated";
   readonly network?: boolean;
   readonly writable?: boolean;
+}
+
+/** Of one call, or of all of a session that wait for a sandbox. */
+export interface RunIsolatedParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly token?: string;
+  readonly sessionId?: string;
+}
+
+/** `ran` are the ids of the calls that were run, in model order. */
+export interface RunIsolatedResult {
+  readonly replayed?: boolean;
+  readonly interrupted?: boolean;
+  readonly ran: readonly string[];
+  readonly session: Session;
 }
 
 export interface RunParams {
@@ -888,6 +974,7 @@ export interface Methods {
   readonly "agents/send": { readonly params: SendParams; readonly result: SendResult };
   readonly "agents/pending": { readonly params: PendingParams; readonly result: PendingResult };
   readonly "agents/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
+  readonly "agents/runIsolated": { readonly params: RunIsolatedParams; readonly result: RunIsolatedResult };
   readonly "agents/cancel": { readonly params: CancelParams; readonly result: AppliedResult };
   readonly "agents/stop": { readonly params: StopParams; readonly result: AppliedResult };
   readonly "agents/reopen": { readonly params: SessionEffect; readonly result: AppliedResult };
@@ -898,6 +985,7 @@ export interface Methods {
   readonly "agents/attach": { readonly params: AttachParams; readonly result: AttachResult };
   readonly "agents/detach": { readonly params: DetachParams; readonly result: Nothing };
   readonly "agents/output": { readonly params: OutputParams; readonly result: OutputResult };
+  readonly "agents/diff": { readonly params: DiffParams; readonly result: DiffResult };
   readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
   readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
   readonly "agents/restore": { readonly params: SessionEffect; readonly result: Session };
@@ -910,6 +998,7 @@ export interface Methods {
   readonly "agents/list": { readonly params: AgentListParams; readonly result: AgentListResult };
   readonly "agents/validate": { readonly params: ValidateParams; readonly result: ValidateResult };
   readonly "agents/trust": { readonly params: TrustParams; readonly result: TrustResult };
+  readonly "agents/rules": { readonly params: RulesParams; readonly result: RulesResult };
   readonly "agents/explain": { readonly params: ExplainParams; readonly result: ExplainResult };
   readonly "agents/status": { readonly params: NoParams; readonly result: StatusResult };
   readonly "agents/shutdown": { readonly params: ShutdownParams; readonly result: Nothing };

@@ -67,8 +67,9 @@ class Agent:
     """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
 
     `sources` have more tools: while it is `unlisted` some of them were not asked yet, and `missing` says of those that
-    cannot be asked why not, by their prefix. `synchronous` is the file's executionMode; `stale` says why this is only
-    the last good version: its file is broken or gone, or no longer trusted.
+    cannot be asked why not, by their prefix, and of single tools by their name. `synchronous` is the file's
+    executionMode; `stale` says why this is only the last good version: its file is broken or gone, or no longer
+    trusted.
     """
 
     slug: str
@@ -88,5 +89,6 @@ class Agent:
     missing: Mapping[str, str] = field(default_factory=dict)
 
     def why_missing(self, tool: str) -> str | None:
-        """Why a tool that is not there cannot be known, where its source could not be asked."""
-        return next((why for prefix, why in self.missing.items() if tool.startswith(prefix)), None)
+        """Why a tool that is not there cannot be known, where its source, or itself, could not be asked."""
+        begun = (why for name, why in self.missing.items() if name.endswith("_") and tool.startswith(name))
+        return self.missing.get(tool) or next(begun, None)

@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 
 from abey.core.agent import Agent
+from abey.core.suggesting import suggestions
 from abey.protocol import session as s
 from abey.protocol import transcript as t
 from abey.protocol.base import canonical_json
 
 SCHEMA_BYTES = 256 * 1024
 """More than this of argument schemas is not repeated in a Session; agents/pending has them."""
+SUGGESTION_BYTES = 256 * 1024
+"""The same for the rules that are suggested."""
 
 
-def with_agent(bare: s.Session, agent: Agent | None) -> s.Session:
-    """The view with what depends on its agent as it is now, None where no version of it is left."""
+def with_agent(bare: s.Session, agent: Agent | None, workspace: str | None) -> s.Session:
+    """The view with what depends on its agent as it is now, None where no version of it is left; `workspace` is that of
+    the session's `created`."""
     changes = {
-        "pending": _with_bounded_schemas(pending_with_agent(bare.pending, agent)),
+        "pending": _bounded(pending_with_agent(bare.pending, agent, workspace)),
         "execution_mode": "synchronous" if agent is not None and agent.synchronous else "asynchronous",
         "config_state": "stale" if agent is None or agent.stale else "ok",
         "config_problem": agent.stale if agent else None,
@@ -22,18 +26,26 @@ def with_agent(bare: s.Session, agent: Agent | None) -> s.Session:
     return bare.model_copy(update=changes)
 
 
-def pending_with_agent(bare: Sequence[t.Pending], agent: Agent | None) -> tuple[t.Pending, ...]:
-    """Pending calls with the schemas of their arguments, as far as the agent has the tools."""
+def pending_with_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace: str | None) -> tuple[t.Pending, ...]:
+    """Pending calls with the schemas of their arguments and the rules that would answer them, as far as the agent has
+    the tools."""
 
     def known(call: t.Pending) -> t.Pending:
         tool = agent.tools.get(call.tool) if agent else None
-        return call.model_copy(update={"arguments_schema": dict(tool.parameters)}) if tool else call
+        if tool is None:
+            return call
+        offered = suggestions(call, tool, workspace or call.cwd)
+        return call.model_copy(update={"arguments_schema": dict(tool.parameters), "suggestions": offered})
 
     return tuple(map(known, bare))
 
 
-def _with_bounded_schemas(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
-    """The calls as they stand in a Session: many schemas would make it too long for a reply, and are left out."""
-    if sum(len(canonical_json(call.arguments_schema)) for call in calls if call.arguments_schema) <= SCHEMA_BYTES:
-        return calls
-    return tuple(call.model_copy(update={"arguments_schema": None}) for call in calls)
+def _bounded(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
+    """The calls as they stand in a Session: many schemas or rules would make it too long for a reply, and are left
+    out."""
+    left_out: dict[str, object] = {}
+    if sum(len(canonical_json(call.arguments_schema)) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
+        left_out["arguments_schema"] = None
+    if sum(len(canonical_json(rule.wire())) for call in calls for rule in call.suggestions) > SUGGESTION_BYTES:
+        left_out["suggestions"] = ()
+    return tuple(call.model_copy(update=left_out) for call in calls) if left_out else calls

@@ -1,14 +1,15 @@
 """How requests come to their answers: what each is told, and when one with a key has ended."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from abey.core.completing import pending_kind
 from abey.core.effects import EndRun, Refuse
-from abey.core.events import Cancel, Complete, Drive, Event, Send, Stop
+from abey.core.events import Cancel, Complete, Drive, Event, Isolate, Send, Stop
 from abey.core.idempotency import Keyed, failure
+from abey.core.isolation import isolated
 from abey.core.machine import Draft, OpenRequest
-from abey.core.session import Session, open_calls
+from abey.core.session import Call, Session, open_calls
 from abey.core.turns import queue_order
 from abey.protocol import journal as j
 from abey.protocol.base import Json
@@ -39,6 +40,8 @@ def told(draft: Draft, event: Event) -> dict[str, Json]:
             call_id = found[1].call_id if found else None
             resolved = (one.data for one in draft.records if isinstance(one.data, j.CallResolved))
             return {"applied": any(data.call_id == call_id for data in resolved)}
+        case Isolate():
+            return {"ran": [*isolated(draft)]}
         case Cancel() | Stop():
             ended = any(isinstance(one.data, j.Cancelled | j.Stopped) for one in draft.records)
             return {"applied": ended or draft.work.closing is not None}
@@ -93,9 +96,14 @@ def _followed(one: OpenRequest, draft: Draft) -> OpenRequest:
     end = next((fx for fx in draft.effects if isinstance(fx, EndRun) and fx.generation == one.generation), None)
     if end is not None:
         one = replace(one, generation=None, answer=_reported(one, end))
-    if one.call_id is not None and all(call.call_id != one.call_id for call in open_calls(draft.session)):
+    if one.call_id is not None and all(call.call_id != one.call_id for call in _at_work(draft.session)):
         one = replace(one, call_id=None)
     return replace(one, closing=False) if one.closing and draft.work.closing is None else one
+
+
+def _at_work(session: Session) -> Iterator[Call]:
+    """The open calls, but those that ask somebody."""
+    return (call for call in open_calls(session) if call.question is None)
 
 
 def _reported(one: OpenRequest, end: EndRun) -> Mapping[str, Json]:

@@ -20,9 +20,9 @@ def decorators_of(disposition: AnyDisposition) -> tuple[AnyDecorator, ...]:
 
 
 def isolation_of(verdict: j.CallDecided) -> RunIsolated | None:
-    """The sandbox that the call runs in, if it does."""
+    """The sandbox that the call runs in, by itself or once it is approved; None where it needs none."""
     base = base_disposition(verdict.disposition)
-    return base if isinstance(base, RunIsolated) else None
+    return base if isinstance(base, RunIsolated) else verdict.isolation
 
 
 def waits_for_somebody(verdict: j.CallDecided) -> bool:

@@ -4,22 +4,24 @@ import json
 from dataclasses import replace
 
 from abey.core.agent import Tool
-from abey.core.calls import base_disposition
+from abey.core.calls import base_disposition, isolation_of
+from abey.core.children import let_go
 from abey.core.dispatch import argument_fault, preview, renewed, start_call
-from abey.core.effects import Abort, AnswerTool, Refuse
+from abey.core.effects import Abort, Refuse
 from abey.core.events import UNTIL_YIELD, Complete
 from abey.core.hashes import parse_arguments, shown_hash
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
-from abey.core.policy import judge
-from abey.core.session import Call, Session
+from abey.core.policy import Judgement, judge
+from abey.core.questions import answer
+from abey.core.remembering import apply_rule, current, holds, remember, rule_of_answer
+from abey.core.session import Call, Session, open_calls
 from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
-from abey.protocol.base import Json
-from abey.protocol.outcomes import Answer, Approve
-from abey.protocol.policy import Deny, RunAsync, RunIsolated
-from abey.protocol.transcript import PendingKind, Question
+from abey.protocol.outcomes import Approve
+from abey.protocol.policy import Deny, Rule, RunAsync
+from abey.protocol.transcript import PendingKind
 
 LEGAL: dict[PendingKind, tuple[str, ...]] = {
     "approval": ("approve", "deny", "result", "error", "cancel"),
@@ -41,6 +43,8 @@ def pending_kind(call: Call) -> PendingKind | None:
             return "uncertain"
         case "running" if call.question is not None:
             return "question"
+        case "running" if call.child_id is not None:
+            return "running"
         case "running" if call.resolution is None and isinstance(base_disposition(call.verdict.disposition), RunAsync):
             return "running"
         case _:
@@ -67,14 +71,26 @@ def complete(draft: Draft, event: Complete) -> Draft:
         return draft
     if event.outcome.kind not in legal_outcomes(call):
         raise _illegal(call, event.outcome.kind)
+    rule = rule_of_answer(draft, call, event)
     if event.outcome.kind in ("approve", "rerun"):
-        draft = _run_it(draft, call, event)
+        draft = _run_it(draft, call, event, rule)
     elif kind == "question":
-        draft = _answer_question(draft, call, event)
+        draft = answer(draft, call, event, _resolution(call, event, None))
     else:
-        draft = _inject(draft, call, event)
-    refused = any(isinstance(effect, Refuse) for effect in draft.effects)
-    return _resume(draft, call) if event.resume and not refused else draft
+        draft = _inject(draft, call, event, rule)
+    if any(isinstance(effect, Refuse) for effect in draft.effects):
+        return draft
+    draft = draft if rule is None else apply_rule(draft, rule)
+    return _resume(draft, call) if event.resume else draft
+
+
+def expire(draft: Draft) -> Draft:
+    """The calls whose time is over."""
+    for call in open_calls(draft.session):
+        expires = call.verdict.expires_at if call.verdict else None
+        if expires is not None and expires <= draft.context.now and pending_kind(call) in ("approval", "external"):
+            draft = draft.write(j.CallExpired(call_id=call.call_id))
+    return draft
 
 
 def _illegal(call: Call, outcome: str) -> InvalidState:
@@ -88,11 +104,10 @@ def _illegal(call: Call, outcome: str) -> InvalidState:
     )
 
 
-def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
+def _run_it(draft: Draft, call: Call, event: Complete, rule: Rule | None) -> Draft:
     """Approve and rerun: the daemon runs exactly what was shown, or what it was edited to."""
-    expected = shown_hash(draft.session, call)
-    if event.arguments_hash != expected:
-        raise ArgumentsMismatch("this is not the call that was shown; look at it again", argumentsHash=expected)
+    if event.arguments_hash != shown_hash(draft.session, call):
+        raise _differs(draft.session, call, "this is not the call that was shown; look at it again")
     if draft.context.no_tools is not None:
         raise draft.context.no_tools
     tool = draft.context.agent.tools.get(call.tool)
@@ -107,18 +122,40 @@ def _run_it(draft: Draft, call: Call, event: Complete) -> Draft:
         _allow(draft, call, tool, edited)
     resolution = _resolution(call, event, edited)
     if tool is not None and edited is not None and call.verdict is not None and call.verdict.preimage is not None:
-        file = preview(draft, tool, edited)
-        resolution = resolution.model_copy(update={"preimage": file.preimage if file else None})
-    draft = draft.write(resolution)
-    if _holds(draft):
+        resolution = resolution.model_copy(update={"preimage": _preimage(draft, tool, edited)})
+    draft = _resolve(draft, resolution, rule)
+    if holds(draft):
         return draft
     return start_call(draft, current(draft.session, call), background=True)
 
 
+def _resolve(draft: Draft, resolution: j.CallResolved, rule: Rule | None) -> Draft:
+    """The answer, after the rule that came with it."""
+    if rule is None:
+        return draft.write(resolution)
+    draft = remember(draft, rule, resolution.client)
+    return draft.write(resolution.model_copy(update={"rule_id": rule.rule_id}))
+
+
+def _preimage(draft: Draft, tool: Tool, edited: str) -> str | None:
+    """Of the file that the edited arguments name. Raises InvalidArguments where nothing could be written."""
+    file = preview(draft, tool, edited)
+    if file is not None and file.fault is not None:
+        raise InvalidArguments(f"{tool.name} cannot run with the edited arguments: {file.fault}", errors=[file.fault])
+    return file.preimage if file else None
+
+
 def _mismatch(draft: Draft, call: Call) -> Draft:
-    fresh = shown_hash(draft.session, current(draft.session, call))
     message = f"what {call.tool} would do has changed since the call was shown; look at it again"
-    return draft.do(Refuse(ArgumentsMismatch(message, argumentsHash=fresh)))
+    return draft.do(Refuse(_differs(draft.session, current(draft.session, call), message)))
+
+
+def _differs(session: Session, call: Call, message: str) -> ArgumentsMismatch:
+    """With what has to be shown now."""
+    diff = call.verdict.diff if call.verdict else None
+    return ArgumentsMismatch(
+        message, argumentsHash=shown_hash(session, call), **({} if diff is None else {"diff": diff})
+    )
 
 
 def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
@@ -133,31 +170,20 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
         raise InvalidArguments(f"{what} of {call.tool} do not fit its schema: {fault}", errors=[fault])
     stored = context.decided_by(call.verdict.config_hash) if call.verdict and edited is not None else None
     for agent in (context.agent, stored):
-        disposition = judge(agent, tool, parse_arguments(text), context.laws).disposition if agent else None
-        if isinstance(base_disposition(disposition) if disposition else None, Deny | RunIsolated):
+        judged = judge(agent, tool, parse_arguments(text), context.laws) if agent else None
+        if judged is not None and _forbids(judged, call):
             raise PermissionDenied(f"the policy does not let {call.tool} run with {what}")
 
 
-def _answer_question(draft: Draft, call: Call, event: Complete) -> Draft:
-    value = event.outcome.value if isinstance(event.outcome, Answer) else None
-    if isinstance(event.outcome, Answer) and call.question is not None:
-        _refuse_unfit(draft, call.question, value)
-    draft = draft.write(_resolution(call, event, None).model_copy(update={"answers_question": True}))
-    return draft.do(AnswerTool(call.started.invocation_id, value)) if call.started else draft
+def _forbids(judged: Judgement, call: Call) -> bool:
+    """Whether a verdict of now forbids what the one that was shown let somebody approve."""
+    unboxed = call.verdict is None or isolation_of(call.verdict) is None
+    return isinstance(base_disposition(judged.disposition), Deny) or (judged.isolation is not None and unboxed)
 
 
-def _refuse_unfit(draft: Draft, question: Question, value: Json) -> None:
-    """Raises InvalidArguments for an answer that is none to this question."""
-    if question.kind == "approval" and not isinstance(value, bool):
-        raise InvalidArguments("the question wants true or false", errors=["value is not a boolean"])
-    fault = draft.context.check(question.schema_, value, "the answer") if question.schema_ is not None else None
-    if fault is not None:
-        raise InvalidArguments(f"the answer does not fit the schema of the question: {fault}", errors=[fault])
-
-
-def _inject(draft: Draft, call: Call, event: Complete) -> Draft:
+def _inject(draft: Draft, call: Call, event: Complete, rule: Rule | None) -> Draft:
     """A result from outside, a denial or a cancel; what runs is told to end, and its late result is nobody's."""
-    draft = draft.write(_resolution(call, event, None))
+    draft = _resolve(let_go(draft, call), _resolution(call, event, None), rule)
     live = next((one for one in draft.work.live if one.call_id == call.call_id), None)
     return draft.end(live.invocation_id).do(Abort(live.invocation_id)) if live else draft
 
@@ -169,7 +195,7 @@ def _resolution(call: Call, event: Complete, edited: str | None) -> j.CallResolv
 
 
 def _resume(draft: Draft, call: Call) -> Draft:
-    if _holds(draft):
+    if holds(draft):
         return draft
     active, awaits = draft.work.run, frozenset({call.call_id})
     if active is None:
@@ -180,14 +206,3 @@ def _resume(draft: Draft, call: Call) -> Draft:
         return draft  # it goes on by itself, and may wait for others long after this answer
     waiting = replace(active, awaits=active.awaits | awaits)
     return replace(draft.with_work(replace(draft.work, run=waiting)), generation=active.generation)
-
-
-def _holds(draft: Draft) -> bool:
-    """Whether nothing may be started now, though it may be recorded."""
-    return draft.session.paused is not None or draft.context.draining or draft.work.closing is not None
-
-
-def current(session: Session, call: Call) -> Call:
-    """This call as it is now."""
-    batch = session.batch
-    return next(one for one in batch.calls if one.call_id == call.call_id) if batch else call

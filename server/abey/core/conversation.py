@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from abey.protocol.blocks import Block
+from abey.protocol.diffs import FileChange
 from abey.protocol.journal import BlobRef
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Part
@@ -84,12 +85,13 @@ class ModelAnswer:
 class ToolOutcome:
     """What came of running a tool: content for the model; `error` is a kind such as `tool/timeout` where it failed.
 
-    `whole` is all it printed, where that is more than `content`.
+    `whole` is all it printed, where that is more than `content`, and `changes` what it did to files.
     """
 
     content: Any
     error: str | None = None
     whole: BlobRef | None = None
+    changes: tuple[FileChange, ...] = ()
 
     @property
     def failed(self) -> bool:

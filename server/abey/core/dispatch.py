@@ -5,10 +5,11 @@ from typing import Any
 
 from abey.core.agent import Tool
 from abey.core.calls import base_disposition, decorators_of, isolation_of, waits_for_somebody
+from abey.core.children import go_on, is_agent
 from abey.core.effects import RunTool
 from abey.core.hashes import effective_hash, parse_arguments
 from abey.core.machine import Context, Draft, Invocation
-from abey.core.policy import EXTERNAL_REASON, Judgement, judge
+from abey.core.policy import EXTERNAL_REASON, Judgement, judge, policy_hash
 from abey.core.previews import Preview
 from abey.core.session import Call, Session, open_calls
 from abey.protocol import journal as j
@@ -36,13 +37,13 @@ def continue_phase(draft: Draft) -> Draft:
     """Starts what may start now: background calls at once, the others as far as concurrency and `serial` allow."""
     blocked = False
     for call in startable(draft.session) if draft.context.no_tools is None else ():
-        if _in_background(call):
+        if _in_background(draft, call):
             draft = start_call(draft, call, background=True)
         elif not blocked and _has_room(draft, call):
             draft = start_call(draft, call, background=False)
         else:
             blocked = True
-    return draft
+    return go_on(draft)
 
 
 def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
@@ -58,8 +59,10 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
         # they were fine when the call was judged: the text itself is lost
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
     invocation_id = draft.mint(f"invocation:{call.call_id}")
+    child_id = draft.mint(f"child:{call.call_id}") if is_agent(tool) else None
+    arguments_hash = effective_hash(draft.session, call)
     started = j.CallStarted(
-        call_id=call.call_id, invocation_id=invocation_id, arguments_hash=effective_hash(draft.session, call)
+        call_id=call.call_id, invocation_id=invocation_id, arguments_hash=arguments_hash, child_id=child_id
     )
     run = RunTool(
         invocation_id,
@@ -69,8 +72,10 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
         decorators_of(call.verdict.disposition) if call.verdict else (),
         isolation_of(call.verdict) if call.verdict else None,
         call.effective_preimage,
+        child_id,
     )
-    return draft.write(started).begin(Invocation(invocation_id, call.call_id, background), run)
+    in_background = background or child_id is not None
+    return draft.write(started).begin(Invocation(invocation_id, call.call_id, in_background, child_id), run)
 
 
 def renewed(draft: Draft, call: Call, tool: Tool) -> j.CallDecided | None:
@@ -79,8 +84,9 @@ def renewed(draft: Draft, call: Call, tool: Tool) -> j.CallDecided | None:
     verdict = call.verdict
     if verdict is None:
         return None
-    isolated = isolation_of(verdict) is not None
-    if isolated and verdict.runnable and draft.context.no_sandbox(tool) is not None:
+    isolation = isolation_of(verdict)
+    isolated = isolation is not None
+    if isolation is not None and verdict.runnable and why_outside(draft, tool, isolation) is not None:
         return verdict.model_copy(update={"runnable": False, "reason": ISOLATION_REASON, "tool_hash": tool.hash})
     seen = call.effective_preimage
     file = preview(draft, tool, call.effective_arguments) if seen is not None else None
@@ -101,6 +107,11 @@ def renewed(draft: Draft, call: Call, tool: Tool) -> j.CallDecided | None:
         "diff": shown.diff if shown else None,
     }
     return verdict.model_copy(update=changes)
+
+
+def why_outside(draft: Draft, tool: Tool, isolation: RunIsolated) -> str | None:
+    """Why nothing here can run the tool in such a sandbox, None where something can."""
+    return draft.context.no_sandbox(tool, isolation, draft.session.created.cwd)
 
 
 def preview(draft: Draft, tool: Tool, text: str) -> Preview | None:
@@ -134,9 +145,11 @@ def _decide(draft: Draft, call: Call) -> Draft:
     if fault is not None:
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
     judgement = judge(context.agent, tool, parse_arguments(call.arguments), context.laws)
-    verdict = _verdict(context, call, tool, judgement)
+    verdict = _verdict(draft, call, tool, judgement)
     if verdict.runnable and waits_for_somebody(verdict):
         shown = preview(draft, tool, call.arguments)
+        if shown is not None and shown.fault is not None:
+            return draft.write(_failed(call, "tool/failed", shown.fault))  # there is nothing to approve
         verdict = verdict.model_copy(update={"preimage": shown.preimage, "diff": shown.diff}) if shown else verdict
     draft = draft.write(verdict)
     if isinstance(base_disposition(verdict.disposition), Deny):
@@ -148,9 +161,9 @@ def _decide(draft: Draft, call: Call) -> Draft:
     return draft
 
 
-def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> j.CallDecided:
-    isolated = isinstance(base_disposition(judgement.disposition), RunIsolated)
-    no_sandbox = isolated and context.no_sandbox(tool) is not None
+def _verdict(draft: Draft, call: Call, tool: Tool, judgement: Judgement) -> j.CallDecided:
+    context, isolation = draft.context, judgement.isolation
+    no_sandbox = isolation is not None and why_outside(draft, tool, isolation) is not None
     reason = judgement.reason
     if no_sandbox:
         reason = ISOLATION_REASON
@@ -164,11 +177,12 @@ def _verdict(context: Context, call: Call, tool: Tool, judgement: Judgement) -> 
         reason=reason,
         rule=judgement.rule.wire() if judgement.rule else None,
         runnable=tool.runnable and not no_sandbox,
-        policy_hash=context.agent.policy_hash,
+        policy_hash=policy_hash(context.agent, context.laws),
         tool_hash=tool.hash,
         config_hash=context.agent.config_hash,
         idempotent=tool.idempotent,
         serial=judgement.serial,
+        isolation=isolation if isinstance(base_disposition(judgement.disposition), Defer) else None,
         expires_at=context.later(expires) if expires else None,
     )
 
@@ -177,7 +191,9 @@ def _runs_by_itself(call: Call) -> bool:
     return call.state == "ready" and call.verdict is not None and not waits_for_somebody(call.verdict)
 
 
-def _in_background(call: Call) -> bool:
+def _in_background(draft: Draft, call: Call) -> bool:
+    if is_agent(draft.context.agent.tools.get(call.tool)):
+        return True
     disposition: Any = base_disposition(call.verdict.disposition) if call.verdict else None
     return call.state == "ready" and isinstance(disposition, RunAsync)
 
@@ -193,7 +209,9 @@ def _has_room(draft: Draft, call: Call) -> bool:
 
 def _unknown_tool(context: Context, call: Call) -> j.CallFinished:
     names = ", ".join(sorted(context.agent.tools)) or "none"
-    return _failed(call, "tool/unknown", f"there is no tool named {call.tool}; the tools are: {names}")
+    why = context.agent.why_missing(call.tool)
+    told = f"there is no tool named {call.tool}{f' ({why})' if why else ''}; the tools are: {names}"
+    return _failed(call, "tool/unknown", told)
 
 
 def _failed(call: Call, kind: str, message: str) -> j.CallFinished:

@@ -7,7 +7,7 @@ from typing import Any
 from abey.core.agent import Tool
 from abey.core.conversation import ModelRequest
 from abey.errors import AbeyError
-from abey.protocol.policy import AnyDecorator, RunIsolated
+from abey.protocol.policy import AnyDecorator, Rule, RunIsolated
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,16 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True)
+class EndChild:
+    """Ends the turn of a child that nothing in flight works on, or stops it where its parent is being stopped; then say
+    Aborted."""
+
+    invocation_id: str
+    call_id: str
+    child_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerTool:
     """The answer to a tool's question; None where nobody wants to answer."""
 
@@ -80,10 +90,29 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Remember:
+    """Keep a rule that is not of this session alone. This comes first: before the records are written, too."""
+
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
 class Quarantined:
     """A result nobody waits for any more: it goes nowhere but into a notice."""
 
     invocation_id: str
 
 
-Effect = AskModel | ListTools | RunTool | Abort | AnswerTool | StartGrace | EndRun | Refuse | Quarantined
+Effect = (
+    AskModel
+    | ListTools
+    | RunTool
+    | Abort
+    | EndChild
+    | AnswerTool
+    | StartGrace
+    | EndRun
+    | Refuse
+    | Remember
+    | Quarantined
+)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from abey.core.conversation import ModelAnswer, ToolOutcome
 from abey.protocol.journal import Created
 from abey.protocol.outcomes import AnyOutcome
+from abey.protocol.policy import AskedRule, Rule
 from abey.protocol.session import Delivery
 from abey.protocol.transcript import Client, Part, Question
 
@@ -72,6 +73,24 @@ class Complete:
     arguments_hash: str | None
     client: Client
     resume: bool = False
+    rule: AskedRule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRules:
+    """`add`: the session remembers a rule for itself; `remove`: no longer; `apply`: the rule is kept elsewhere."""
+
+    action: Literal["add", "remove", "apply"]
+    rule: Rule
+    client: Client | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Isolate:
+    """Run the call of this token, or without one all that wait for a sandbox, in one."""
+
+    token: str | None
+    client: Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +166,18 @@ class Aborted:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildRested:
+    """What worked on a child has nothing more to do, though the turn of the child has not ended."""
+
+    invocation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnded:
+    """The turn of a child has ended, whoever drove it; the context knows what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraceOver:
     """What was told to stop had its time."""
 
@@ -158,7 +189,10 @@ class TimePassed:
     """Some deadline of a waiting call may be over."""
 
 
-Command = Start | Send | Drive | Complete | Pause | Update | Cancel | Stop
-Fact = ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted | GraceOver | TimePassed
+Command = Start | Send | Drive | Complete | Isolate | ChangeRules | Pause | Update | Cancel | Stop
+News = ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted | ChildRested
+"""Of work in flight."""
+
+Fact = News | ChildEnded | GraceOver | TimePassed
 Event = Command | Fact
 Ending = Literal["cancel", "stop"]

@@ -37,7 +37,10 @@ def effective_hash(session: Session, call: Call) -> str:
 
 
 def shown_hash(session: Session, call: Call) -> str:
-    """The hash a client is shown: of the effective arguments where the call ran or runs, else of the proposed ones."""
+    """The hash a client is shown: of the effective arguments where the call ran or runs, else of the proposed ones; and
+    of the question, where it asks one."""
+    if call.question is not None:
+        return sha256_hex([effective_hash(session, call), call.question.wire()])
     return effective_hash(session, call) if call.state in ("uncertain", "running") else proposed_hash(session, call)
 
 

@@ -58,6 +58,7 @@ def drive(draft: Draft, event: Drive) -> Draft:
     draft = close_leftovers(draft)
     if event.input is not None:
         draft = _turn_begins(draft, event.input, event.client)
+    draft = draft.with_work(replace(draft.work, rested=frozenset()))
     if work.run is not None and event.run == work.run.run:
         return replace(draft, generation=work.run.generation)
     if work.run is not None:

@@ -66,9 +66,14 @@ def _open_batch_unsent(machine: Machine) -> bool:
 
 def _running_has_work(machine: Machine) -> bool:
     live = {one.call_id for one in machine.work.live if one.call_id is not None}
-    running = {call.call_id for call in _calls(machine.session) if call.state == "running"}
+    running = {call.call_id: call for call in _calls(machine.session) if call.state == "running"}
+    tools = {call_id for call_id, call in running.items() if call.child_id is None}
     # While a cancel is on its way, a tool may have ended before its call is closed.
-    return live == running or (machine.work.closing is not None and live <= running)
+    return live <= running.keys() and (tools <= live or machine.work.closing is not None)
+
+
+def _children_unique(machine: Machine) -> bool:
+    return len(machine.session.children) == len(set(machine.session.children))
 
 
 def _one_model_call(machine: Machine) -> bool:
@@ -163,7 +168,8 @@ def _started_twice(records: Sequence[j.Record]) -> bool:
 
 INVARIANTS: dict[str, Check] = {
     "An open batch is never sent to a model": _open_batch_unsent,
-    "A call that runs has work in flight, and work in flight has a call that runs": _running_has_work,
+    "A call that runs has work in flight or a child, and work in flight has a call that runs": _running_has_work,
+    "Every child works on one call": _children_unique,
     "At most one model call is in flight": _one_model_call,
     "A turn that has ended has no open call": _ended_turns_closed,
     "Only the last turn may be open": _one_open_turn,

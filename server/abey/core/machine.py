@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from abey.core.agent import Agent, Tool
+from abey.core.conversation import ToolOutcome
 from abey.core.effects import Effect
 from abey.core.events import Ending, Run
 from abey.core.idempotency import ended
@@ -12,20 +13,23 @@ from abey.core.ids import derive, ulid
 from abey.core.policy import Laws
 from abey.core.previews import Look, no_preview
 from abey.core.replay import apply
-from abey.core.session import Session
+from abey.core.session import Call, Session
 from abey.errors import AbeyError
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
+from abey.protocol.policy import RunIsolated
 from abey.protocol.session import Activity
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A model call or a tool that runs now. A background one belongs to no step."""
+    """A model call or a tool that runs now. A background one belongs to no step; `child_id` is the session that works
+    on the call, if one does."""
 
     invocation_id: str
     call_id: str | None = None
     background: bool = False
+    child_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ class OpenRequest:
 @dataclass(frozen=True, slots=True)
 class Work:
     """What dies with the daemon. `generation` is the number of runs started or promised; `promised` are those that
-    will follow, in order; `requests` are those with a key."""
+    will follow, in order; `requests` are those with a key; `rested` are the calls whose children came to rest since
+    somebody asked for a run."""
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
@@ -81,6 +86,7 @@ class Work:
     promised: tuple[ActiveRun, ...] = ()
     closing: Closing | None = None
     requests: tuple[OpenRequest, ...] = ()
+    rested: frozenset[str] = frozenset()
 
     @property
     def activity(self) -> Activity:
@@ -104,8 +110,20 @@ class Machine:
     work: Work = Work()
 
 
-def no_sandbox(_tool: Tool) -> str | None:
+NoSandbox = Callable[[Tool, RunIsolated, str], str | None]
+"""(tool, how it is to be isolated, cwd) -> why nothing here can run it so, None where something can."""
+
+
+def no_sandbox(_tool: Tool, _isolation: RunIsolated, _cwd: str) -> str | None:
     return "this daemon has no sandbox"
+
+
+ChildOutcome = Callable[[Session, Call], ToolOutcome | None]
+"""(session, a call that a child works on) -> what came of the child, None where its turn has not ended."""
+
+
+def no_child(_session: Session, _call: Call) -> ToolOutcome | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +134,8 @@ class Context:
     `decided_by` finds the agent version of a configHash; `check` says what is wrong with a value by a schema, or None,
     and calls it as it is told; `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no
     tool may be started now, and `full` why the session may take no input and begin no step. `laws` are asked beside
-    the agent's own policy; `preview` says what a write would change, and `no_sandbox` why there is none for a tool.
+    the agent's own policy; `preview` says what a write would change, `child_outcome` what came of a child, and
+    `no_sandbox` why a call cannot be isolated.
     """
 
     millis: int
@@ -131,7 +150,8 @@ class Context:
     full: AbeyError | None = None
     laws: Laws = Laws()
     preview: Look = no_preview
-    no_sandbox: Callable[[Tool], str | None] = no_sandbox
+    child_outcome: ChildOutcome = no_child
+    no_sandbox: NoSandbox = no_sandbox
 
     @property
     def now(self) -> Timestamp:

@@ -9,11 +9,13 @@ from abey.core.agent import Tool
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`preimage` is the lower-case hex SHA-256 of the file as it is now, or of nothing where there is none; `diff` is
-    what the call would make of it, as a unified diff."""
+    """`preimage` is a lower-case hex SHA-256 of the file as it is now: of its place and of all that is in it, or that
+    there is none. `diff` is what the call would make of it, as a unified diff; where it would fail, `fault` says why.
+    """
 
     preimage: str
     diff: str
+    fault: str | None = None
 
 
 Look = Callable[[str, Tool, Mapping[str, Any]], Preview | None]

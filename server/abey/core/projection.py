@@ -69,7 +69,7 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
             yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
             yield from (Mark("item/started", item_id=one) for one in ids[len(data.blocks) :])
             yield Mark("usage")
-        case j.ModelFailure() | j.Repaired():
+        case j.ModelFailure() | j.Repaired() | j.RuleAdded() | j.RuleRemoved():
             yield Mark("note")
         case j.Compacted():
             yield Mark("note")
@@ -120,6 +120,10 @@ def _note(data: j.RecordData) -> str:
             return f"summed up for the model, up to revision {data.up_to}"
         case j.Repaired():
             return repair_note(data)
+        case j.RuleAdded():
+            return f"the session remembers rule {data.rule.rule_id}, about {data.rule.tool}"
+        case j.RuleRemoved():
+            return f"the session forgets rule {data.rule_id}"
         case _:
             return data.type
 

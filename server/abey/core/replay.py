@@ -4,7 +4,7 @@ The only place where durable state changes. A running daemon and a daemon that l
 function, so what is replayed is what was remembered.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from abey.core.budget import total
 from abey.core.calls import update_call
@@ -12,7 +12,8 @@ from abey.core.edits import IllegalRecord, map_calls, map_open_calls, with_answe
 from abey.core.history import turn_digest, turn_messages
 from abey.core.idempotency import noted
 from abey.core.notes import repair_note
-from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.session_rules import with_rules
 from abey.core.titles import titled
 from abey.core.values import replace
 from abey.protocol import journal as j
@@ -38,10 +39,11 @@ def apply(session: Session | None, record: j.Record) -> Session:
 
 
 def recover(session: Session) -> Session:
-    """The session after a restart: nothing runs any more, so what was started and not finished may have run."""
+    """The session after a restart: nothing runs any more, so what was started and not finished may have run. Of a call
+    that has a child, the child's journal tells."""
 
     def settle(call: Call) -> Call:
-        if call.state != "running":
+        if call.state != "running" or call.child_id is not None:
             return call
         safe = call.verdict is not None and call.verdict.idempotent and not call.in_doubt
         return replace(call, state="ready" if safe else "uncertain", question=None)
@@ -102,10 +104,12 @@ def _apply(session: Session, record: j.Record) -> Session:
         case j.Repaired():
             return _repaired(session, data, record)
         case j.Imported():
-            # it was made here then; the journal keeps when it was made elsewhere
-            return replace(_doubted(session, spared=("deferred",)), created_at=at)
+            # it was made here then; the journal keeps when it was made elsewhere, and nobody here has said *always*
+            return replace(_doubted(session, lambda call: call.state == "deferred"), created_at=at, rules=())
         case j.Updated():
             return _updated(session, data)
+        case j.RuleAdded() | j.RuleRemoved():
+            return with_rules(session, data)
         case j.Skipped() | j.Answered():
             return session
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
@@ -122,6 +126,8 @@ def _call_record(session: Session, record: j.Record) -> Session:
         raise IllegalRecord(f"record {record.rev}: {data.type} names call {call_id}, which is not open")
     counted = isinstance(data, j.CallDecided) and all(call.verdict is None for call in batch.calls)
     session = map_calls(session, lambda call: update_call(call, record) if call.call_id == call_id else call)
+    if isinstance(data, j.CallStarted) and data.child_id is not None:
+        session = replace(session, children=(*session.children, data.child_id))
     return with_turn(session, lambda turn: replace(turn, steps=turn.steps + 1)) if counted else session
 
 
@@ -188,7 +194,7 @@ def _compacted(session: Session, data: j.Compacted, record: j.Record) -> Session
 
 
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
-    session = _doubted(session) if data.may_have_run else session
+    session = _doubted(session, lambda call: call.child_id is not None) if data.may_have_run else session
     return _noted(session, NoteEntry(repair_note(data), record.rev, record.at))
 
 
@@ -200,11 +206,11 @@ def _noted(session: Session, note: NoteEntry) -> Session:
     return replace(session, turns=(*session.turns[:-1], replace(turn, entries=(*turn.entries, note))))
 
 
-def _doubted(session: Session, spared: tuple[CallState, ...] = ()) -> Session:
-    """Nobody can tell of an open call what became of it, unless it is in one of these states."""
+def _doubted(session: Session, spared: Callable[[Call], bool]) -> Session:
+    """Nobody can tell of an open call what became of it, unless it is spared."""
 
     def doubt(call: Call) -> Call:
-        if call.state in spared:
+        if spared(call):
             return call
         return replace(call, in_doubt=True, state="uncertain" if call.verdict else "ready")
 

@@ -22,6 +22,7 @@ from abey.protocol.journal import (
     KeyedRequest,
     ModelRequested,
 )
+from abey.protocol.policy import Rule
 from abey.protocol.session import Driver, LastError, Paused, State, TurnEnd, Usage
 from abey.protocol.transcript import Part, Question
 
@@ -57,6 +58,11 @@ class Call:
     @property
     def final(self) -> bool:
         return self.state in FINAL_STATES
+
+    @property
+    def child_id(self) -> str | None:
+        """The session that works on it, or has worked on it."""
+        return self.started.child_id if self.started is not None else None
 
     @property
     def undecided(self) -> bool:
@@ -159,6 +165,7 @@ class Session:
     archived: bool = False
     turns: tuple[Turn, ...] = ()
     queue: tuple[InputQueued, ...] = ()
+    rules: tuple[Rule, ...] = ()
     paused: Paused | None = None
     stopped: bool = False
     last_error: LastError | None = None
@@ -170,6 +177,7 @@ class Session:
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
     untold: tuple[NoteEntry, ...] = ()
+    children: tuple[str, ...] = ()
     requests: Requests = field(default_factory=dict)
 
     @property

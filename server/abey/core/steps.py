@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from abey.core.agent import Agent
 from abey.core.budget import exhausted
+from abey.core.children import resumable
 from abey.core.compaction import due, summary_request
 from abey.core.conversation import ModelRequest, OfferedTool
 from abey.core.dispatch import continue_phase, dispatch, startable
@@ -25,7 +26,8 @@ def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> D
     """The next generation starts; the request that asked for it waits for it."""
     generation = draft.work.generation + 1
     active = ActiveRun(run, generation, awaits=awaits)
-    return replace(draft.with_work(replace(draft.work, generation=generation, run=active)), generation=generation)
+    work = replace(draft.work, generation=generation, run=active, rested=frozenset())
+    return replace(draft.with_work(work), generation=generation)
 
 
 def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
@@ -82,7 +84,7 @@ def _settle_once(draft: Draft) -> Draft:
         return _advance(draft, draft.work.run)
     if draft.work.run is None and draft.work.promised:
         first, *others = draft.work.promised
-        return draft.with_work(replace(draft.work, run=first, promised=tuple(others)))
+        return draft.with_work(replace(draft.work, run=first, promised=tuple(others), rested=frozenset()))
     return draft
 
 
@@ -115,15 +117,20 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
         return end_run(draft, "completed")
     if run.max_steps is not None and active.steps >= run.max_steps:
         return end_run(draft, "limit")
-    if draft.context.full is not None and (session.state in ("userTurn", "llmTurn") or startable(session)):
+    if draft.context.full is not None and (session.state in ("userTurn", "llmTurn") or _has_work(draft)):
         return end_run(draft, "failed", draft.context.full)
     if draft.context.no_tools is not None and (session.state == "llmTurn" or startable(session)):
         return end_run(draft, "failed", draft.context.no_tools)
     after = _begin_step(draft)
     if after is not draft or (run.patient and not run.synchronous):
         return after
-    awaited = any(one.call_id in active.awaits for one in draft.work.live)
+    asking = {call.call_id for call in open_calls(session) if call.question is not None}
+    awaited = any(one.call_id in active.awaits - asking and one.child_id is None for one in draft.work.live)
     return draft if awaited else end_run(draft, "waiting")
+
+
+def _has_work(draft: Draft) -> bool:
+    return bool(startable(draft.session) or resumable(draft))
 
 
 def _turn_outcome(draft: Draft, run: Run) -> str:
@@ -142,7 +149,7 @@ def _begin_step(draft: Draft) -> Draft:
             if reached is not None:
                 return reach_limit(draft, reached)
             return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
-        case "partialUserTurn" if startable(draft.session):
+        case "partialUserTurn" if _has_work(draft):
             draft = _on_behalf(draft).with_latest_agent()
             if draft.context.agent.unlisted:
                 return _list_tools(draft)

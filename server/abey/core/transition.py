@@ -8,23 +8,28 @@ Laws
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from abey.core.agent import Agent
 from abey.core.answering import seal, told
 from abey.core.budget import priced
-from abey.core.completing import complete, pending_kind
+from abey.core.children import finished, settle_children
+from abey.core.completing import complete, expire
 from abey.core.effects import Effect, Quarantined
 from abey.core.events import (
     Aborted,
     Cancel,
+    ChangeRules,
+    ChildEnded,
+    ChildRested,
     Command,
     Complete,
     Drive,
     Event,
     GraceOver,
+    Isolate,
     ModelAnswered,
     ModelCallFailed,
+    News,
     Pause,
     Send,
     Start,
@@ -37,9 +42,12 @@ from abey.core.events import (
 )
 from abey.core.idempotency import Keyed
 from abey.core.inputs import drive, pause, send, start, update
+from abey.core.isolation import isolate
 from abey.core.machine import Context, Draft, Machine
+from abey.core.questions import ask
+from abey.core.remembering import change_rules
 from abey.core.replay import apply
-from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.session import AnswerEntry, Session
 from abey.core.steps import end_run, settle, step_over
 from abey.core.turns import close, end_turn, finish_closing
 from abey.errors import ModelFailed
@@ -88,7 +96,7 @@ def _done(draft: Draft, event: Event, keyed: Keyed | None) -> Transition:
 
 def _decide(draft: Draft, event: Event) -> Draft:
     if isinstance(event, Command):
-        draft = _expire(draft)
+        draft = settle_children(expire(draft))
     match event:
         case Start():
             raise ValueError("a session starts once")
@@ -98,6 +106,10 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return drive(draft, event)
         case Complete():
             return complete(draft, event)
+        case Isolate():
+            return isolate(draft, event)
+        case ChangeRules():
+            return change_rules(draft, event)
         case Pause():
             return pause(draft, event)
         case Update():
@@ -108,35 +120,25 @@ def _decide(draft: Draft, event: Event) -> Draft:
             due = draft.work.closing is not None and event.generation == draft.work.closing.generation
             return finish_closing(draft) if due else draft
         case TimePassed():
-            return _expire(draft)
-        case ModelAnswered() | ModelCallFailed() | ToolsListed() | ToolEnded() | ToolAsked() | Aborted():
-            return _report(draft, event)
+            return expire(draft)
+        case ChildEnded():
+            return settle_children(draft)
         case _:
-            assert_never(event)
+            return _report(draft, event)
 
 
-def _expire(draft: Draft) -> Draft:
-    for call in open_calls(draft.session):
-        expires = call.verdict.expires_at if call.verdict else None
-        if expires is not None and expires <= draft.context.now and pending_kind(call) in ("approval", "external"):
-            draft = draft.write(j.CallExpired(call_id=call.call_id))
-    return draft
-
-
-def _report(
-    draft: Draft, event: ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted
-) -> Draft:
+def _report(draft: Draft, event: News) -> Draft:
     """News of work in flight; of work that nobody waits for any more it is quarantined."""
     invocation = draft.work.find(event.invocation_id)
     if invocation is None:
         lost = isinstance(event, ModelAnswered | ModelCallFailed | ToolEnded | ToolAsked)
         return draft.do(Quarantined(event.invocation_id)) if lost else draft
     if isinstance(event, ToolAsked):
-        return draft.write(j.CallAsked(call_id=invocation.call_id or "", question=event.question))
+        return ask(draft, invocation, event.question)
     draft = draft.end(event.invocation_id)
     match event:
         case ToolEnded():
-            return _tool_ended(draft, invocation.call_id or "", event)
+            return draft.write(finished(invocation.call_id or "", event.invocation_id, event.outcome))
         case ToolsListed():
             return draft.with_work(replace(draft.work, phase="none")) if draft.work.closing is None else draft
         case ModelAnswered() | ModelCallFailed() if draft.work.closing is not None:
@@ -147,6 +149,8 @@ def _report(
             return _model_failed(draft, event)
         case Aborted():
             return _cut(draft, event.attempts)
+        case ChildRested():
+            return draft.with_work(replace(draft.work, rested=draft.work.rested | {invocation.call_id or ""}))
 
 
 def _cut(draft: Draft, attempts: int) -> Draft:
@@ -154,20 +158,6 @@ def _cut(draft: Draft, attempts: int) -> Draft:
     if closing is None:
         return draft
     return draft.with_work(replace(draft.work, closing=replace(closing, attempts=closing.attempts + attempts)))
-
-
-def _tool_ended(draft: Draft, call_id: str, event: ToolEnded) -> Draft:
-    outcome = event.outcome
-    return draft.write(
-        j.CallFinished(
-            call_id=call_id,
-            invocation_id=event.invocation_id,
-            outcome="failed" if outcome.failed else "completed",
-            output=outcome.content,
-            error=outcome.error,
-            whole=outcome.whole,
-        )
-    )
 
 
 def _answered(draft: Draft, event: ModelAnswered) -> Draft:

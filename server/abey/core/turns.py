@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from abey.core.children import end_children, let_go
 from abey.core.effects import Abort, StartGrace
 from abey.core.events import Cancel, Stop
 from abey.core.machine import Closing, Draft
@@ -39,7 +40,8 @@ def reach_limit(draft: Draft, message: str) -> Draft:
     if turn is None:
         raise ValueError("only an open turn can reach a limit")
     for call in open_calls(draft.session):
-        draft = draft.write(j.CallFinished(call_id=call.call_id, outcome="cancelled", output=f"not run: {message}"))
+        told = j.CallFinished(call_id=call.call_id, outcome="cancelled", output=f"not run: {message}")
+        draft = let_go(draft, call).write(told)
     if draft.session.batch is not None:
         draft = commit_batch(draft, draft.session.batch)
     return end_turn(draft, j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message))
@@ -68,6 +70,7 @@ def begin_closing(draft: Draft, closing: Closing) -> Draft:
     draft = draft.with_work(replace(draft.work, closing=closing))
     for invocation in draft.work.live:
         draft = draft.do(Abort(invocation.invocation_id))
+    draft = end_children(draft)
     if draft.work.live:
         draft = draft.do(StartGrace(closing.generation, draft.context.agent.limits.stop_grace_seconds))
     return draft

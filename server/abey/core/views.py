@@ -19,7 +19,7 @@ from abey.protocol.outcomes import AnyOutcome, Resolution
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
     """The Session of the protocol. `agent` is its agent as it is now, for the schemas of pending calls."""
-    return with_agent(bare_view(machine), agent)
+    return with_agent(bare_view(machine), agent, machine.session.created.workspace)
 
 
 def bare_view(machine: Machine) -> s.Session:
@@ -47,6 +47,7 @@ def bare_view(machine: Machine) -> s.Session:
         updated_at=session.updated_at,
         archived=True if session.archived else None,
         parent=session.created.parent,
+        children=session.children,
         forked_from=session.created.forked_from,
         config_hash=session.config_hash,
         config_state="stale",
@@ -167,6 +168,7 @@ def _call(call: Call) -> t.ItemCall:
         state=call.state,
         decision=_decision(call.resolution, call.resolved_at) if call.resolution else None,
         token=call.verdict.token if call.verdict else None,
+        child_id=call.child_id,
         output_bytes=call.finished.whole.bytes if call.finished and call.finished.whole else None,
         may_have_run=True if call.may_have_run and call.state in ("cancelled", "uncertain") else None,
         started_at=call.started_at,
@@ -182,4 +184,5 @@ def _decision(resolved: CallResolved, at: str | None) -> t.CallDecision:
         at=at or "",
         edited=resolved.arguments is not None,
         message=getattr(outcome, "message", None),
+        rule_id=resolved.rule_id,
     )

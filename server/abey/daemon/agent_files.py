@@ -13,6 +13,7 @@ from abey.protocol.config import AgentConfig, HttpModel
 from abey.rpc.peer import Peer
 from abey.runtime.agents.files import Unreadable, read_text
 from abey.runtime.agents.findings import Fact
+from abey.runtime.agents.floors import is_floor, load_policy
 from abey.runtime.agents.loading import load_text
 from abey.runtime.agents.workspaces import Lent
 from abey.runtime.models.keys import Keys
@@ -37,7 +38,10 @@ class AgentFiles:
         if path is not None:
             text = await self._services.registry.aside.run(self._read, path, lent_by(peer))
         look = partial(key_facts, self._services.keys, peer.options.env)
-        loaded = await self._services.registry.aside.run(load_text, text or "", path, look)
+        if path is not None and is_floor(path, self._services.settings.config_dir):
+            _policy, loaded = await self._services.registry.aside.run(load_policy, text or "")
+        else:
+            loaded = await self._services.registry.aside.run(load_text, text or "", path, look)
         return q.ValidateResult(diagnostics=loaded.diagnostics()[:MOST_DIAGNOSTICS])
 
     def _read(self, path: Path, lent: Lent) -> str:
@@ -52,8 +56,9 @@ class AgentFiles:
         if params.session_id is not None:
             machine, _damage = await self._services.sessions.look(params.session_id)
             agent = await self._services.versions.prepared(machine.session)
+            laws = self._services.laws.of(machine.session)
         else:
-            agent, *_ = await self._services.registry.aside.run(
+            agent, _path, workspace = await self._services.registry.aside.run(
                 self._services.agent_named,
                 params.agent,
                 params.agent_file,
@@ -61,12 +66,15 @@ class AgentFiles:
                 params.cwd or "/",
                 lent_by(peer),
             )
+            laws = await self._services.registry.aside.run(
+                self._services.laws.at, params.cwd or "/", workspace, lent_by(peer)
+            )
         tool = agent.tools.get(params.tool)
         if tool is None:
             names = ", ".join(sorted(agent.tools)) or "none"
             message = f"{agent.slug} has no tool {params.tool!r}; its tools are: {names}"
             raise InvalidArguments(message, errors=["tool is unknown"])
-        judgement = judge(agent, tool, {} if params.arguments is None else params.arguments)
+        judgement = judge(agent, tool, {} if params.arguments is None else params.arguments, laws)
         return q.ExplainResult(
             disposition=judgement.disposition,
             rule=judgement.rule.wire() if judgement.rule else None,

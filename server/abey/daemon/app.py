@@ -1,47 +1,51 @@
 """The composition root: the only place that knows which part is behind which port."""
 
 import asyncio
-import os
 from typing import Any
 
 from abey.daemon.agent_files import AgentFiles
 from abey.daemon.agent_news import AgentNews
 from abey.daemon.attaching import Attaching
 from abey.daemon.completing import Completing
+from abey.daemon.diffs import Diffs
 from abey.daemon.doctor import make_doctor
 from abey.daemon.driving import Driving
 from abey.daemon.editors.making import make_editors
+from abey.daemon.families import Families
+from abey.daemon.greeting import Greeting
 from abey.daemon.idempotency import Repeats
+from abey.daemon.isolation import Isolating
 from abey.daemon.listing import Listing
 from abey.daemon.outputs import Outputs
 from abey.daemon.publish import Publisher
 from abey.daemon.reading import Reading
+from abey.daemon.rules import Rules
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
 from abey.daemon.subscriptions import Subscriptions
 from abey.daemon.summaries import Summaries
-from abey.daemon.tooling import make_tools
+from abey.daemon.tooling import make_sandbox, make_tools, own_of
 from abey.daemon.transfer import Transfer
 from abey.daemon.trusting import Trusting, make_registry
 from abey.daemon.upkeep import Upkeep
-from abey.protocol import handshake as h
 from abey.protocol import methods as m
 from abey.protocol import params as p
 from abey.protocol import requests as r
-from abey.protocol.schema_hash import SCHEMA_HASH
-from abey.rpc.connection import LIMITS
 from abey.rpc.dispatch import Binding, Surface, bind
 from abey.rpc.peer import Peer
+from abey.runtime.agents.children import Described
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import SystemClock
 from abey.runtime.index.database import Database
 from abey.runtime.index.index import Index
 from abey.runtime.keeping import Keeping
+from abey.runtime.laws import Lawgiving
 from abey.runtime.models.keys import Keys
 from abey.runtime.models.making import make_models
 from abey.runtime.models.network import Network
 from abey.runtime.ports import Ports
+from abey.runtime.remembering import Remembering
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
 from abey.runtime.store.io import FileIO
@@ -49,10 +53,7 @@ from abey.runtime.store.store import Store
 from abey.runtime.tools.arguments import check_arguments
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.transfer.adopting import Adopting
-from abey.shared.places import read_tcp_address
-from abey.shared.version import VERSION
 
-FEATURES = ("attach", "deltas", "events", "idempotencyKey", "ifRevision")
 DRAIN_SECONDS = 10.0
 
 
@@ -68,10 +69,10 @@ class App:
         clock = SystemClock()
         self._settings = settings
         self._helper = ProcessHelper()
-        self._started_at = clock.now()
+        self._greeting = Greeting(settings, clock.now())
         self.stop_requested = asyncio.Event()
         self._store = store = Store(settings.state_dir, io)
-        trust, registry = make_registry(settings, io, lambda: self._publisher.everybody())
+        trust, registry, floors = make_registry(settings, io, lambda: self._publisher.everybody())
         versions = Versions(registry, store)
         sessions = Sessions(store, versions, clock)
         self._subscriptions = Subscriptions(sessions.log_of, versions.then)
@@ -80,15 +81,22 @@ class App:
         self._news = AgentNews(registry, self._publisher.everybody)
         self._trusting = Trusting(trust, clock, registry.aside, self._news.look)
         keys = Keys(settings.config_dir, settings.env)
-        ports = self._ports(clock, registry, keys)
+        families = Families(sessions, versions, registry, keys, store, lambda: self._scheduler)
+        self._children = families.children
+        self._remembering = Remembering(settings.config_dir / "rules.json", io)
+        self._laws = Lawgiving(floors, self._remembering.remembered, self._remembering.items)
+        ports = self._ports(clock, registry, keys, families)
         self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
         self._keeping = Keeping(ports, sessions, self._scheduler.parking)
         self._adopting = Adopting(ports, sessions, versions)
-        self._services = Services(settings, clock, registry, versions, sessions, self._scheduler, keys)
+        self._services = Services(
+            settings, clock, registry, versions, sessions, self._scheduler, keys, families.children, self._laws
+        )
         self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io)
         self._transfer = Transfer(self._services, store, io, self._adopting)
+        self._rules = Rules(self._services, self._remembering, self._index, self._publisher)
         self._repeats = Repeats(self._services, self._keeping)
         self._bindings = {binding.method.name: binding for binding in self._bound()}
         self._editors, self._plain, agent_documents = make_editors(
@@ -98,24 +106,31 @@ class App:
         self._publisher.follow(agent_documents)
         self.surface = self._surface()
 
-    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys) -> Ports:
+    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys, families: Families) -> Ports:
         env = self._settings.env
-        tooling = make_tools(self._helper, clock, env)
+        own = own_of(self._settings, registry)
+        sandbox = make_sandbox(self._settings)
+        tooling = make_tools(self._helper, clock, env, own, sandbox, self._publisher)
         return Ports(
             clock=clock,
             store=self._store,
             agents=registry,
             models=make_models(clock, keys, Network(env)),
-            tools=tooling.runners,
-            toolbox=tooling.toolbox,
+            tools={**tooling.runners, "agent": families.runner},
+            children=families.children,
+            toolbox=Described(tooling.toolbox, registry),
+            preview=tooling.preview,
             check=check_arguments,
             listener=self._publisher,
+            rules=self._remembering,
+            laws=self._laws,
+            isolation=sandbox,
         )
 
     def _surface(self) -> Surface:
         return Surface(
             bindings=self._bindings,
-            capabilities=self._capabilities,
+            capabilities=lambda: self._greeting.capabilities(self._bindings),
             joined=self._joined,
             left=self._left,
             settle=self._subscriptions.settle,
@@ -144,7 +159,9 @@ class App:
         await self._doctor.close()
         await self._keeping.close()
         await self._adopting.close()
+        await self._rules.close()
         await self._scheduler.close()
+        await self._children.close()
         await self._repeats.close()
         await self._plain.close()
         await self._services.sessions.snapshots.leave(self._services.sessions.loaded)
@@ -169,20 +186,10 @@ class App:
         self._editors.desk.left(peer)
         self._plain.left(peer)
 
-    def _capabilities(self) -> h.AgentsServerCapabilities:
-        return h.AgentsServerCapabilities(
-            protocol_version=h.PROTOCOL_VERSION,
-            methods=tuple(self._bindings),
-            features=FEATURES,
-            limits=LIMITS,
-            daemon=self._info(),
-            schema_hash=SCHEMA_HASH,
-        )
-
     def _bound(self) -> tuple[Binding[Any, Any], ...]:
         keyed = self._repeats
-        driving, completing = Driving(self._services), Completing(self._services)
-        reading = Reading(self._services, self._info, lambda: self._publisher.clients)
+        driving = Driving(self._services)
+        reading = Reading(self._services, self._greeting.info, lambda: self._publisher.clients)
         listing = Listing(self._services, self._index)
         files = AgentFiles(self._services)
         attaching = Attaching(self._services, self._subscriptions, Summaries(self._services, self._index))
@@ -194,7 +201,7 @@ class App:
             keyed.bind(m.PAUSE, driving.pause, driving.shown),
             keyed.bind(m.SEND, driving.send, driving.sent),
             bind(m.PENDING, listing.pending),
-            keyed.bind(m.COMPLETE, completing.complete, completing.completed),
+            *self._answering(),
             keyed.bind(m.CANCEL, driving.cancel, driving.closed),
             keyed.bind(m.STOP, driving.stop, driving.closed),
             keyed.join(m.REOPEN, driving.reopen),
@@ -205,6 +212,7 @@ class App:
             bind(m.ATTACH, attaching.attach),
             bind(m.DETACH, attaching.detach),
             bind(m.OUTPUT, Outputs(self._services, self._store).output),
+            bind(m.DIFF, Diffs(self._services).diff),
             *self._upkeep(),
             bind(m.DOCTOR, self._doctor.doctor),
             bind(m.GC, self._doctor.gc),
@@ -213,9 +221,17 @@ class App:
             bind(m.LIST, files.list),
             bind(m.VALIDATE, files.validate),
             bind(m.TRUST, self._trusting.trust),
+            self._rules.bound(keyed),
             bind(m.EXPLAIN, files.explain),
             bind(m.STATUS, reading.status),
             bind(m.SHUTDOWN, self._shutdown),
+        )
+
+    def _answering(self) -> tuple[Binding[Any, Any], ...]:
+        completing, isolating = Completing(self._services, self._rules.applying), Isolating(self._services)
+        return (
+            self._repeats.bind(m.COMPLETE, completing.complete, completing.completed),
+            self._repeats.bind(m.RUN_ISOLATED, isolating.run, isolating.ran),
         )
 
     def _upkeep(self) -> tuple[Binding[Any, Any], ...]:
@@ -226,14 +242,4 @@ class App:
             keyed.join(m.RESTORE, upkeep.restore),
             bind(m.TRASH, upkeep.trash),
             keyed.join(m.REPAIR, upkeep.repair),
-        )
-
-    def _info(self) -> h.DaemonInfo:
-        return h.DaemonInfo(
-            pid=os.getpid(),
-            build_id=VERSION,
-            started_at=self._started_at,
-            state_dir=str(self._settings.state_dir),
-            socket=str(self._settings.socket),
-            tcp=read_tcp_address(self._settings.state_dir),
         )

@@ -13,21 +13,24 @@ from abey.errors import AbeyError
 from abey.protocol import methods as m
 from abey.protocol import requests as r
 from abey.rpc.peer import Peer
+from abey.runtime.applying import Applying
 from abey.runtime.live import Live
 
 
 class Completing:
     """A handler. Who waits for the call that was let run only waits: it runs on without them."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, applying: Applying) -> None:
         self._services = services
+        self._applying = applying
 
     async def complete(self, peer: Peer, params: r.CompleteParams) -> Done:
         live, token = await self._services.sessions.of_token(params.token)
-        event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume)
+        event = e.Complete(token, params.outcome, params.arguments_hash, peer.client, params.resume, params.rule)
         request = keyed(m.COMPLETE, params, waits=params.wait)
         with self._services.keys.driven(live.id, peer.options.env):
             submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
+        await self._applying.apply()
         answer = submitted.transition.answer
         if answer["applied"] and params.wait:
             await _finished(live, _call_of(live, token))

@@ -15,6 +15,7 @@ from abey.protocol import requests as r
 from abey.protocol.base import Json, Repeatable, Wire
 from abey.protocol.journal import KeyedRequest
 from abey.protocol.methods import Method
+from abey.protocol.rules import RulesParams
 from abey.rpc.dispatch import Binding, Handler, bind
 from abey.rpc.peer import Peer
 from abey.runtime.clock import millis_of
@@ -132,17 +133,22 @@ class Repeats:
 
     async def _spelled_out(self, params: E) -> E:
         """With a key, the beginning of a token is the same request as the whole of it. Raises UnknownToken."""
-        if params.idempotency_key is None or not isinstance(params, r.CompleteParams):
+        token = params.token if isinstance(params, r.CompleteParams | r.RunIsolatedParams) else None
+        if params.idempotency_key is None or token is None:
             return params
-        return params.model_copy(update={"token": (await self._services.sessions.of_token(params.token))[1]})
+        return params.model_copy(update={"token": (await self._services.sessions.of_token(token))[1]})
 
     async def _session_of(self, params: r.Effect, key: str) -> str:
         """The session whose key it is; that of a request which makes one need not be there yet."""
         match params:
-            case r.CompleteParams():
-                return (await self._services.sessions.of_token(params.token))[0].id
+            case r.CompleteParams(token=str(token)) | r.RunIsolatedParams(token=str(token)):
+                return (await self._services.sessions.of_token(token))[0].id
+            case r.RunIsolatedParams(session_id=str(session_id)):
+                return session_id
             case r.SessionEffect():
                 return params.session_id
+            case RulesParams(session_id=str(session_id)):
+                return session_id
             case r.NewSession():
                 return params.session_id or await session_of_key(self._services.sessions, key)
             case _:

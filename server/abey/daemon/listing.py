@@ -139,9 +139,10 @@ class Listing:
     async def _view(self, session_id: str, row: Row | None) -> SessionView | None:
         if row is not None:
             with suppress(AbeyError):  # without a version of its agent it is damaged
-                agent = await self._services.versions.of_row(*json.loads(row.source))
+                source = json.loads(row.source)
+                agent = await self._services.versions.of_row(*source)
                 if session_id not in self._services.sessions.entries:
-                    return with_agent(SessionView.model_validate(json.loads(row.view)), agent)
+                    return with_agent(SessionView.model_validate(json.loads(row.view)), agent, source[2])
         with suppress(AbeyError):
             return self._services.show_machine(*await self._services.sessions.look(session_id))
         return None
@@ -164,16 +165,20 @@ class Listing:
     async def _pending_in(self, session_id: str, row: Row | None) -> Sequence[Pending]:
         if row is not None:
             with suppress(AbeyError):
-                agent = await self._services.versions.of_row(*json.loads(row.source))
-                if session_id not in self._services.sessions.entries:
-                    return pending_with_agent(SessionView.model_validate(json.loads(row.view)).pending, agent)
+                source = json.loads(row.source)
+                agent = await self._services.versions.of_row(*source)
+                pending = SessionView.model_validate(json.loads(row.view)).pending
+                whole = await self._index.tells_all_of(session_id, pending)
+                if whole and session_id not in self._services.sessions.entries:
+                    return pending_with_agent(pending, agent, source[2])
         with suppress(AbeyError):
             machine, damage = await self._services.sessions.look(session_id)
             return () if damage else self._pending_of(machine)
         return ()
 
     def _pending_of(self, machine: Machine) -> tuple[Pending, ...]:
-        return pending_view(self._services.now(machine).session, self._services.agent_of(machine))
+        pending = pending_view(self._services.now(machine).session, self._services.agent_of(machine))
+        return self._services.with_output(machine.session.id, pending)
 
 
 def _filter(params: q.SessionsParams) -> Filter:

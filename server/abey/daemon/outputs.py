@@ -13,6 +13,7 @@ from abey.protocol import upkeep as u
 from abey.protocol.base import Json
 from abey.protocol.journal import BlobRef
 from abey.rpc.peer import Peer
+from abey.runtime.live import Live
 from abey.runtime.store.store import Store
 
 
@@ -24,18 +25,25 @@ class Outputs:
         self._store = store
 
     async def output(self, _: Peer, params: u.OutputParams) -> u.OutputResult:
-        """Raises InvalidArguments for a call that is not there, InvalidState for one without a result yet, and
-        SessionDamaged where the output is lost."""
+        """Of a call that runs, or may have run, what there is so far. Raises InvalidArguments for a call that is not
+        there, InvalidState for one that was not started yet, and SessionDamaged where the output is lost."""
         machine, _damage = await self._services.sessions.look(params.session_id)
         call = _call(machine.session, params.call_id)
-        if not call.final:
+        if not call.final and call.started is None:
             raise InvalidState(f"call {call.call_id} has no output yet: it is {call.state}", state=call.state)
+        if not call.final:
+            content = self._so_far(params).encode()
+            return _result(content[params.offset : params.offset + params.limit], params.offset, len(content))
         whole = call.finished.whole if call.finished else None
         if whole is None:
             content = _bytes(result_of(call).content)
             return _result(content[params.offset : params.offset + params.limit], params.offset, len(content))
         part = await asyncio.to_thread(self._part, params, whole)
         return _result(part, params.offset, whole.bytes)
+
+    def _so_far(self, params: u.OutputParams) -> str:
+        entry = self._services.sessions.peek(params.session_id)
+        return entry.printed().get(params.call_id, "") if isinstance(entry, Live) else ""
 
     def _part(self, params: u.OutputParams, whole: BlobRef) -> bytes:
         return self._store.read_blob(params.session_id, whole, params.offset, params.limit)

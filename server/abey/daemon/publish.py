@@ -10,10 +10,11 @@ from abey.core.machine import Machine
 from abey.core.views import damaged_summary, summary_view
 from abey.daemon.streams import COALESCE_SECONDS, Streams
 from abey.daemon.subscriptions import Subscriptions
+from abey.daemon.tool_streams import ToolStreams
 from abey.protocol.notifications import DAEMON, SUMMARY, DaemonNotice, Summary
 from abey.rpc.peer import Peer, notification
 from abey.runtime.live import Live
-from abey.runtime.ports import Delta
+from abey.runtime.ports import Delta, Progress
 from abey.runtime.reviving import Entry
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ class Publisher:
     def __init__(self, subscriptions: Subscriptions, coalesce_seconds: float = COALESCE_SECONDS) -> None:
         self._subscriptions = subscriptions
         self._streams = Streams(partial(subscriptions.live, delta=True), coalesce_seconds)
+        self._tools = ToolStreams(partial(subscriptions.live, delta=True), subscriptions.live, coalesce_seconds)
         self._peers: dict[str, Peer] = {}
         self._last: dict[str, Summary] = {}
         self._followers: list[Follower] = []
@@ -60,6 +62,7 @@ class Publisher:
         """A summary to everybody, unless it would say what they know; its events to who is attached."""
         if machine.session.asked is None:
             self._streams.end(machine.session.id)
+        self._tools.changed(machine.session)
         self._subscriptions.advanced(machine.session.id)
         self._summarize(summary_view(machine))
         for follower in self._followers:
@@ -83,6 +86,7 @@ class Publisher:
         summary = summary_view(Machine(machine.session))
         self._last.pop(summary.session_id, None)
         self._streams.end(summary.session_id)
+        self._tools.gone(summary.session_id)
         self._subscriptions.gone(summary.session_id)
         self._tell(
             SUMMARY,
@@ -98,6 +102,9 @@ class Publisher:
 
     def streamed(self, session_id: str, step_id: str, delta: Delta) -> None:
         self._streams.add(session_id, step_id, delta)
+
+    def progressed(self, session_id: str, call_id: str, news: Progress) -> None:
+        self._tools.add(session_id, call_id, news)
 
     def restarted(self, session_id: str, event: Mapping[str, Any]) -> None:
         self._streams.end(session_id)

@@ -1,13 +1,16 @@
 """What every handler works with: the sessions, the scheduler, the agents, and how a session is shown."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from abey.core.agent import Agent
+from abey.core.child_views import pending_with_children
+from abey.core.children import settled
 from abey.core.machine import Machine
+from abey.core.pending_views import pending_with_output
 from abey.core.replay import overdue
 from abey.core.session import Session
 from abey.core.views import session_view
@@ -15,10 +18,13 @@ from abey.daemon.settings import Settings
 from abey.errors import AbeyError, InvalidArguments
 from abey.protocol.session import Damage
 from abey.protocol.session import Session as SessionView
+from abey.protocol.transcript import Pending
 from abey.rpc.peer import Peer
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.agents.workspaces import Lent
+from abey.runtime.children import Children
+from abey.runtime.laws import Lawgiving
 from abey.runtime.live import Live
 from abey.runtime.models.keys import Keys
 from abey.runtime.ports import Clock
@@ -50,6 +56,8 @@ class Services:
     sessions: Sessions
     scheduler: Scheduler
     keys: Keys
+    children: Children
+    laws: Lawgiving
 
     def agent_named(
         self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str, lent: Lent
@@ -79,11 +87,21 @@ class Services:
 
     def now(self, machine: Machine) -> Machine:
         """The machine as it is to be shown now."""
-        return Machine(overdue(machine.session, self.clock.now()), machine.work)
+        session = overdue(machine.session, self.clock.now())
+        return Machine(settled(session, self.children.ended(machine)), machine.work)
 
     def show(self, live: Live) -> SessionView:
         return self.show_machine(live.machine)
 
     def show_machine(self, machine: Machine, damage: Damage | None = None) -> SessionView:
         shown = session_view(self.now(machine), self.agent_of(machine))
+        pending = self.with_output(machine.session.id, shown.pending)
+        shown = shown.model_copy(update={"pending": pending})
         return shown.model_copy(update={"damaged": damage}) if damage else shown
+
+    def with_output(self, session_id: str, pending: Sequence[Pending]) -> tuple[Pending, ...]:
+        """Pending calls of a session with what they have printed so far, and what their children wait for, as far as
+        that is in memory."""
+        entry = self.sessions.peek(session_id)
+        printed = pending_with_output(pending, entry.printed() if isinstance(entry, Live) else {})
+        return pending_with_children(printed, self.children.machine)

@@ -8,6 +8,7 @@ from abey.daemon.settings import Settings
 from abey.protocol.trust import TrustParams, TrustResult
 from abey.rpc.peer import Peer
 from abey.runtime.agents.aside import Aside
+from abey.runtime.agents.floors import Floors
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.trust import Trust
 from abey.runtime.agents.workspaces import Workspaces
@@ -15,8 +16,11 @@ from abey.runtime.ports import Clock
 from abey.runtime.store.io import FileIO
 
 
-def make_registry(settings: Settings, io: FileIO, peers: Callable[[], Sequence[Peer]]) -> tuple[Trust, Registry]:
-    """The agents of the user, and of the workspaces that the user trusts, or that one of the `peers` does."""
+def make_registry(
+    settings: Settings, io: FileIO, peers: Callable[[], Sequence[Peer]]
+) -> tuple[Trust, Registry, Floors]:
+    """The agents and the floors of the user, and of the workspaces that the user trusts, or that one of the `peers`
+    does."""
     home = settings.env.get("HOME")
     trust = Trust(settings.state_dir / "trust.json", io, Path(home) if home else None)
     workspaces = Workspaces(
@@ -24,7 +28,7 @@ def make_registry(settings: Settings, io: FileIO, peers: Callable[[], Sequence[P
         lent=lambda: [folder for peer in peers() for folder in lent_by(peer)],
         opened=lambda: [folder for peer in peers() for folder in peer.editor.folders],
     )
-    return trust, Registry(settings.config_dir, workspaces)
+    return trust, Registry(settings.config_dir, workspaces), Floors(settings.config_dir, workspaces)
 
 
 class Trusting:

@@ -97,11 +97,11 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "decorators": "Decorators, outer first.",
         "inner": "What happens inside of them.",
     },
-    "Timeout": {"seconds": "How long the call may take."},
-    "Retries": {"count": "How often a call that failed is tried again."},
-    "Cache": {"key": "Calls with the same key share a result."},
-    "Label": {"label": "A word that is kept with the call."},
-    "Truncate": {"maxBytes": "How much of the result the model sees."},
+    "Timeout": {"seconds": "How long a run may take."},
+    "Retries": {"count": "How often a run that failed is tried again."},
+    "Cache": {"key": "Results are shared under the same key only."},
+    "Label": {"label": "What the call is called."},
+    "Truncate": {"maxBytes": "How many bytes of the result the model sees, in UTF-8."},
     "AnyTool": {
         "kind": "What kind of tool this is.",
         "name": "The name that the model sees: 1 to 64 of `A-Z a-z 0-9 _ -`.",
@@ -109,7 +109,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "parameters": "A JSON schema of the arguments. What does not fit it is refused, and nothing runs.",
         "env": "Names of environment variables that it gets besides the usual ones.",
         "destructive": "Whether it can change things: without a `default` in the policy its calls wait for an "
-        "approval. True by itself for shell-like tools.",
+        "approval. True by itself for shell-like tools, `write_file` and `edit_file`.",
         "idempotent": "Whether a call that was cut off may simply be run again.",
         "timeoutSeconds": "How long a call may take; else `limits.toolTimeoutSeconds`.",
         "shell": "The parameter that holds a shell command.",
@@ -118,7 +118,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "argv": "The program and its arguments. `{name}` stands for a parameter; an argument whose parameter has no "
         "value is left out. No shell is involved, unless this is one.",
     },
-    "ExecutablesTool": {"directory": "A folder of programs that answer `describe` and `run`, relative to this file."},
+    "ExecutablesTool": {
+        "directory": "A folder of programs that answer `describe` and `run`, or one such program, relative to this "
+        "file. The model sees them as `bash_<slug>`."
+    },
     "McpTool": {
         "name": "The server's name; the model sees its tools as `mcp_<name>_<tool>`.",
         "command": "The program of the server and its arguments, spoken to over stdio.",
@@ -126,10 +129,14 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     },
     "HttpTool": {
         "method": "The method of the request.",
-        "url": "What is asked; `{name}` stands for a parameter, percent-encoded.",
+        "url": "What is asked; `{name}` stands for a parameter, percent-encoded. Other arguments go into the query, of "
+        "POST, PUT and PATCH into a JSON body. A host out of a parameter is asked only if it is public.",
     },
     "WorkspaceTool": {"allow": "Which of the built-in tools for files there are."},
-    "AgentTool": {"agent": "The slug of the other agent."},
+    "AgentTool": {
+        "agent": "The slug of the other agent. It is looked up where this one was found, then among the user's.",
+        "path": "The file of the other agent, instead of a look-up; relative to this file.",
+    },
     "Limits": {
         "maxConcurrency": "Foreground calls that run at a time.",
         "maxSteps": "Steps of a turn; then it ends `limit`.",
@@ -158,12 +165,13 @@ WORDS: Mapping[str, str] = {
     "defer": "Never run by itself: wait for somebody to approve, deny or complete it.",
     "deny": "Refused at once, and the model is told so.",
     "runIsolated": "Run in a sandbox. Where there is none the call waits, and nothing may run it outside.",
-    "decorate": "Decorators around another disposition. They are kept and not applied in this version.",
-    "timeout": "Ends a call that takes too long.",
-    "retries": "Tries a failed call again.",
-    "cache": "Remembers results.",
-    "label": "Marks calls.",
-    "truncate": "Cuts long results.",
+    "decorate": "Decorators around another disposition, for calls that run.",
+    "timeout": "Ends a run that takes too long; what is inside of it is cut off.",
+    "retries": "Tries a failed run again, at once.",
+    "cache": "Remembers a result that is no failure, for calls of the same tool with the same arguments in the "
+    "session, until the daemon ends.",
+    "label": "A word for people: the title of a call that waits begins with it.",
+    "truncate": "Cuts a result that is longer. All of it is kept, and `agents/output` reads it.",
     "command": "Runs a program; no shell is involved, unless it is one.",
     "executables": "Every program of a folder that answers `describe` and `run`.",
     "mcp": "The tools of an MCP server, over stdio or at a URL.",

@@ -197,12 +197,13 @@ class WorkspaceTool(AnyTool):
 
 
 class AgentTool(AnyTool):
-    """Another agent, by its slug, as a tool."""
+    """Another agent as a tool, by its slug or its file. Without a description it has that agent's own."""
 
     kind: Literal["agent"]
     name: Text
     description: str = ""
     agent: Text
+    path: Text | None = None
 
 
 class ExternalTool(AnyTool):

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from abey.protocol import attaching as a
+from abey.protocol import diffs as d
 from abey.protocol import queries as q
 from abey.protocol import requests as r
+from abey.protocol import rules as ru
 from abey.protocol import trust as t
 from abey.protocol import upkeep as u
 from abey.protocol.base import Wire
@@ -42,6 +44,8 @@ PENDING = Method("agents/pending", q.PendingParams, q.PendingResult)
 
 COMPLETE = Method("agents/complete", r.CompleteParams, r.CompleteResult)
 
+RUN_ISOLATED = Method("agents/runIsolated", r.RunIsolatedParams, r.RunIsolatedResult)
+
 CANCEL = Method("agents/cancel", r.CancelParams, r.AppliedResult)
 
 STOP = Method("agents/stop", r.StopParams, r.AppliedResult)
@@ -61,6 +65,8 @@ ATTACH = Method("agents/attach", a.AttachParams, a.AttachResult)
 DETACH = Method("agents/detach", a.DetachParams, Nothing)
 
 OUTPUT = Method("agents/output", u.OutputParams, u.OutputResult)
+
+DIFF = Method("agents/diff", d.DiffParams, d.DiffResult)
 
 UPDATE = Method("agents/update", u.UpdateParams, Session)
 
@@ -86,6 +92,8 @@ VALIDATE = Method("agents/validate", q.ValidateParams, q.ValidateResult)
 
 TRUST = Method("agents/trust", t.TrustParams, t.TrustResult)
 
+RULES = Method("agents/rules", ru.RulesParams, ru.RulesResult)
+
 EXPLAIN = Method("agents/explain", q.ExplainParams, q.ExplainResult)
 
 STATUS = Method("agents/status", NoParams, q.StatusResult)
@@ -101,6 +109,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     SEND,
     PENDING,
     COMPLETE,
+    RUN_ISOLATED,
     CANCEL,
     STOP,
     REOPEN,
@@ -111,6 +120,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     ATTACH,
     DETACH,
     OUTPUT,
+    DIFF,
     UPDATE,
     DELETE,
     RESTORE,
@@ -123,6 +133,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     LIST,
     VALIDATE,
     TRUST,
+    RULES,
     EXPLAIN,
     STATUS,
     SHUTDOWN,

@@ -97,11 +97,13 @@ BareTag = Literal["runSync", "runAsync", "defer", "runIsolated", "deny"]
 
 
 class _OrBareTag:
-    """Tells the JSON schema of a disposition that a tag may stand alone."""
+    """Tells the JSON schema of a disposition that one of these tags may stand alone."""
 
-    @staticmethod
-    def __get_pydantic_json_schema__(core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"anyOf": [{"enum": list(get_args(BareTag)), "type": "string"}, handler(core)]}
+    def __init__(self, tags: tuple[str, ...]) -> None:
+        self._tags = tags
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(self._tags), "type": "string"}, handler(core)]}
 
 
 AnyDisposition = RunSync | RunAsync | Defer | RunIsolated | Deny | Decorate
@@ -109,7 +111,7 @@ Disposition = Annotated[
     Annotated[AnyDisposition, Field(discriminator="tag")],
     BeforeValidator(_from_shorthand),
     PlainSerializer(_to_shorthand),
-    _OrBareTag,
+    _OrBareTag(get_args(BareTag)),
 ]
 """A string (`"runSync"`) where nothing else is said, else an object with `tag`."""
 
@@ -143,15 +145,43 @@ class Policy(Wire):
     rules: tuple[PolicyRule, ...] = ()
 
 
+Scope = Literal["session", "workspace", "user"]
+"""For the calls of which sessions a remembered rule counts."""
+
+
 class Rule(Wire):
-    """A remembered rule (*always*), listed and removable."""
+    """A remembered rule (*always*), listed and removable. `workspace` goes with the scope of that name alone, and
+    `uses` counts the calls that it has decided."""
 
     rule_id: str
     tool: str
-    match: dict[str, Json] | None = None
+    match: dict[Pointer, Json] | None = None
     disposition: Disposition
-    scope: Literal["session", "workspace", "user"]
+    scope: Scope
     workspace: str | None = None
     origin: str
     created_at: str
     uses: Int
+
+
+RuledDisposition = Annotated[
+    Annotated[RunSync | RunAsync | Deny, Field(discriminator="tag")],
+    BeforeValidator(_from_shorthand),
+    _OrBareTag(("runSync", "runAsync", "deny")),
+]
+"""What a remembered rule may decide."""
+
+
+class AskedRule(Wire):
+    """A rule as a client asks for it, in the form of a Rule: what it says in `ruleId`, `origin`, `createdAt` and `uses`
+    does not count, for those are the daemon's."""
+
+    tool: str = Field(min_length=1, max_length=256)
+    match: dict[Pointer, Json] | None = None
+    disposition: RuledDisposition
+    scope: Scope
+    workspace: str | None = None
+    rule_id: str | None = None
+    origin: str | None = None
+    created_at: str | None = None
+    uses: Int | None = None

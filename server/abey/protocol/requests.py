@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from abey.protocol.base import Flag, IdempotencyKey, Int, Json, Repeatable, SessionId, Wire
 from abey.protocol.outcomes import Outcome, Resolution
 from abey.protocol.params import Name, Parts, Prompt, exactly_one
+from abey.protocol.policy import AskedRule
 from abey.protocol.session import Delivery, Session
 
 
@@ -98,6 +99,7 @@ class CompleteParams(Effect):
     token: Name
     outcome: Outcome
     arguments_hash: str | None = None
+    rule: AskedRule | None = None
     resume: Flag = False
     wait: Flag = True
 
@@ -105,6 +107,8 @@ class CompleteParams(Effect):
     def _bound_to_what_was_shown(self) -> Self:
         if self.outcome.kind in ("approve", "rerun") and self.arguments_hash is None:
             raise ValueError(f"argumentsHash is required with {self.outcome.kind}: that of the call as it was shown")
+        if self.rule is not None and self.outcome.kind not in ("approve", "deny"):
+            raise ValueError(f"rule goes with approve or deny, not with {self.outcome.kind}")
         return self
 
 
@@ -112,6 +116,24 @@ class CompleteResult(Repeatable):
     applied: Flag
     resolution: Resolution
     turn_complete: Flag
+    session: Session
+
+
+class RunIsolatedParams(Effect):
+    """Of one call, or of all of a session that wait for a sandbox."""
+
+    token: Name | None = None
+    session_id: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        return exactly_one(self, "token", "session_id")
+
+
+class RunIsolatedResult(Repeatable):
+    """`ran` are the ids of the calls that were run, in model order."""
+
+    ran: tuple[str, ...]
     session: Session
 
 

@@ -37,11 +37,14 @@ class Client(Wire):
 
 
 class CallDecision(Wire):
+    """Who answered a call. `ruleId`: the rule that did, then without a client, or the one that came with the answer."""
+
     by: str
     client: Client | None = None
     at: Timestamp
     edited: Flag
     message: str | None = None
+    rule_id: str | None = None
 
 
 class ItemCall(Wire):
@@ -57,6 +60,7 @@ class ItemCall(Wire):
     state: str
     decision: CallDecision | None = None
     token: str | None = None
+    child_id: str | None = None
     output: Json = None
     output_bytes: Int | None = None
     may_have_run: Flag | None = None
@@ -107,6 +111,7 @@ class Pending(Wire):
     rule: Json = None
     suggestions: tuple[Rule, ...] = ()
     started_at: Timestamp | None = None
+    child_id: str | None = None
     output_so_far: str | None = None
     created_at: Timestamp
     expires_at: Timestamp | None = None

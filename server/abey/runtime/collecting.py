@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from abey.errors import AbeyError
 from abey.runtime import retention
 from abey.runtime.clock import millis_of
 from abey.runtime.live import Live
+from abey.runtime.partials import wanted
 from abey.runtime.peeking import peek
 from abey.runtime.ports import Clock
 from abey.runtime.retention import Garbage
@@ -73,7 +75,8 @@ class Collector:
                 return []
             spared = await asyncio.to_thread(self._spared, directory, session)
             if spared is None:
-                return await act.files(await self._asked(retention.in_session, directory))
+                in_session = partial(retention.in_session, unfinished=wanted(session))
+                return await act.files(await self._asked(in_session, directory))
         return await act.session(session, spared)
 
     def _worth_a_look(self) -> list[Path]:

@@ -1,13 +1,14 @@
 """What a transition of a session may know of the world, put together for each of them."""
 
 from abey.core.agent import Agent
-from abey.core.events import Complete, Event
+from abey.core.events import ChangeRules, Complete, Event, Isolate
 from abey.core.machine import Context
 from abey.core.policy import NO_LAWS
 from abey.core.session import Session
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
 from abey.runtime.disk import DiskFloor
+from abey.runtime.isolation import isolates
 from abey.runtime.live import Live
 from abey.runtime.ports import Ports
 
@@ -26,9 +27,13 @@ class Contexts:
     async def prepare(self, live: Live, event: Event) -> None:
         """A call that is to run needs its tool: where that is known only once its source was asked, it is asked now,
         and nobody waits for the session meanwhile."""
-        if isinstance(event, Complete) and event.outcome.kind in ("approve", "rerun"):
+        if isinstance(event, Isolate):
+            await self._ports.isolation.look(again=True)
+        lets_run = isinstance(event, Complete) and event.outcome.kind in ("approve", "rerun")
+        if lets_run or isinstance(event, ChangeRules | Isolate):
             agent = await self.latest(live.machine.session)
-            if agent.unlisted and live.machine.work.phase == "none":
+            may_run = live.failure is None and not live.machine.session.stopped
+            if agent.unlisted and may_run and live.machine.work.phase == "none":
                 await self._ports.toolbox.list(agent, live.machine.session)
 
     async def latest(self, session: Session) -> Agent:
@@ -42,8 +47,11 @@ class Contexts:
         return self._of(agent, agent, None, draining=False)
 
     async def of(self, live: Live, *, draining: bool) -> Context:
-        session = live.machine.session
-        return self._of(live.agent, await self.latest(session), live, draining=draining)
+        latest = await self.latest(live.machine.session)
+        await self._ports.children.look(live.machine.session)
+        if isolates(latest):
+            await self._ports.isolation.look()
+        return self._of(live.agent, latest, live, draining=draining)
 
     def _of(self, agent: Agent, latest: Agent, live: Live | None, *, draining: bool) -> Context:
         ports, session = self._ports, live.machine.session if live else None
@@ -61,5 +69,6 @@ class Contexts:
             full=ports.quota.refusal(live) if live else None,
             laws=ports.laws.of(session) if session else NO_LAWS,
             preview=ports.preview,
-            no_sandbox=ports.no_sandbox,
+            child_outcome=ports.children.outcome,
+            no_sandbox=ports.isolation.why_not,
         )

@@ -8,18 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from abey.core.completing import pending_kind
 from abey.core.inputs import refuse_revision, refuse_stale
 from abey.core.machine import Machine
-from abey.core.session import Session, open_calls
-from abey.errors import (
-    AbeyError,
-    InvalidState,
-    SessionBusy,
-    SessionDamaged,
-    UnknownSession,
-)
+from abey.core.session import Session
+from abey.errors import AbeyError, InvalidState, SessionBusy, SessionDamaged, UnknownSession
 from abey.protocol.session import Damage
+from abey.runtime.deleting import children_of, refuse_busy, refuse_deletion, refuse_waiting, undecided
 from abey.runtime.following import Follower
 from abey.runtime.live import Live
 from abey.runtime.parking import Parking
@@ -118,19 +112,29 @@ class Keeping:
                 case Live():
                     async with entry.lock:
                         refuse_stale(entry.machine.session, if_revision)
-                        _check_idle(entry.machine)
+                        refuse_busy(entry.machine)
                         if not force:
-                            _check_calls(entry.machine.session)
+                            refuse_waiting(entry.machine.session)
+                        await self._delete_children(entry.machine.session, force)
                         entry.journal.park()
                         await self._move_away(session_id, entry)
                 case Broken() if not force:
-                    raise _undecided(entry)
+                    raise undecided(entry)
                 case Broken(machine=machine):
                     if machine is not None:
                         refuse_stale(machine.session, if_revision)
                     await self._move_away(session_id, entry)
                 case None:
                     raise UnknownSession(f"no session {session_id}", sessionId=session_id)
+
+    async def _delete_children(self, session: Session, force: bool) -> None:
+        """None of them goes unless all can; whoever begins another one meanwhile is refused."""
+        children = await children_of(self._sessions, session)
+        for child in children:
+            refuse_deletion(child, force=force)
+        for child in children:
+            with suppress(UnknownSession):  # it went meanwhile
+                await self._delete(child.id, None, force)
 
     async def _move_away(self, session_id: str, entry: Entry) -> None:
         try:
@@ -139,15 +143,17 @@ class Keeping:
             # a move that could not be made durable may have been made all the same
             if not self._store.exists(session_id):
                 error = UnknownSession(f"session {session_id} was deleted", sessionId=session_id)
-                self._let_go(session_id, entry, error)
+                await self._let_go(session_id, entry, error)
                 if entry.machine is not None:
+                    self._ports.children.gone(entry.machine.session)
                     self._ports.listener.gone(entry.machine)
 
-    def _let_go(self, session_id: str, entry: Entry | None, error: AbeyError) -> None:
+    async def _let_go(self, session_id: str, entry: Entry | None, error: AbeyError) -> None:
         self._sessions.forget(session_id)
         if isinstance(entry, Live):
             entry.dismiss(error)
             self._parking.forget(entry)
+            await self._ports.toolbox.release(session_id)
 
     async def _restore(self, session_id: str, if_revision: int | None) -> None:
         async with self._sessions.away(session_id):
@@ -180,7 +186,7 @@ class Keeping:
             async with entry.lock:
                 if (failed := _failed(entry)) is not None:
                     return failed
-                _check_idle(entry.machine)
+                refuse_busy(entry.machine)
                 return await self._mended(session_id, entry)
 
     async def _mended(self, session_id: str, entry: Entry | None) -> Repair:
@@ -195,7 +201,7 @@ class Keeping:
             case Torn():
                 pass  # the next one who loads the session does it
         error = SessionBusy(f"session {session_id} was mended just now; ask again", sessionId=session_id)
-        self._let_go(session_id, entry, error)
+        await self._let_go(session_id, entry, error)
         original = found.original.name if isinstance(found, Mendable) else None
         return Repair(found.found, found.actions, True, original)
 
@@ -218,30 +224,6 @@ def _failed(live: Live) -> Repair | None:
         return None
     way_out = f"`abey session reopen {live.id}` (agents/reopen) loads it again once the cause is gone"
     return Repair((f"the session stopped taking requests: {live.failure.message}", way_out), (), False)
-
-
-def _check_idle(machine: Machine) -> None:
-    work = machine.work
-    if work.live or work.activity != "idle":
-        doing = work.activity if work.activity != "idle" else "a call runs in the background"
-        raise SessionBusy(f"session {machine.session.id} is busy ({doing})", activity=work.activity)
-
-
-def _check_calls(session: Session) -> None:
-    waiting = [call for call in open_calls(session) if pending_kind(call) is not None]
-    if session.stopped or not waiting:
-        return
-    named = ", ".join(f"{call.tool} ({call.call_id})" for call in waiting[:NAMED])
-    more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
-    tokens = [call.verdict.token for call in waiting if call.verdict is not None]
-    message = f"session {session.id} has calls that wait for somebody: {named}{more}; force deletes it all the same"
-    raise InvalidState(message, state=session.state, sessionId=session.id, tokens=tokens)
-
-
-def _undecided(broken: Broken) -> InvalidState:
-    damage = broken.damage
-    message = f"session {damage.session_id} is damaged ({damage.reason}): nobody can tell whether calls wait in it"
-    return InvalidState(f"{message}; force deletes it all the same", sessionId=damage.session_id)
 
 
 def _not_in_the_trash(session_id: str, trashed: Sequence[str]) -> UnknownSession:

@@ -11,8 +11,9 @@ from abey.core.machine import Machine
 from abey.core.session import open_calls
 from abey.errors import AbeyError, RecordFailed
 from abey.protocol.base import Json
-from abey.protocol.journal import CallStarted, Record
+from abey.protocol.journal import CallResolved, CallStarted, Record
 from abey.runtime.event_log import EventLog
+from abey.runtime.so_far import SoFar
 from abey.runtime.store.journal import Journal
 
 
@@ -45,7 +46,8 @@ class Live:
     is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged.
 
     `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id);
-    `questions` are the tools that wait for an answer, by invocation.
+    `questions` are the tools that wait for an answer, by invocation, and `so_far` is what the started and unfinished
+    ones have printed.
     """
 
     machine: Machine
@@ -64,10 +66,17 @@ class Live:
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     questions: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
     timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    so_far: dict[str, SoFar] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         return self.machine.session.id
+
+    def printed(self) -> dict[str, str]:
+        """What the started and unfinished calls have printed so far, by the ids of the calls."""
+        started = ((call.call_id, call.started) for call in open_calls(self.machine.session))
+        kept = ((call_id, one and self.so_far.get(one.invocation_id)) for call_id, one in started)
+        return {call_id: so_far.text() for call_id, so_far in kept if so_far}
 
     def run_ended(self, end: EndRun) -> None:
         waiter = self.runs.pop(end.generation, None)
@@ -75,12 +84,14 @@ class Live:
             waiter.set_result(end)
 
     def note_calls(self, records: Sequence[Record]) -> None:
-        """Wakes who waits for a call that is not open any more; the machine is that after `records`."""
+        """Wakes who waits for a call that is not open any more, or that asks somebody; the machine is that after
+        `records`."""
         for record in records:
-            if isinstance(record.data, CallStarted):
-                self.calls.setdefault(record.data.call_id, asyncio.get_running_loop().create_future())
-        still_open = {call.call_id for call in open_calls(self.machine.session)}
-        for call_id in set(self.calls) - still_open:
+            match record.data:
+                case CallStarted(call_id=call_id) | CallResolved(call_id=call_id, answers_question=True):
+                    self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
+        at_work = {call.call_id for call in open_calls(self.machine.session) if call.question is None}
+        for call_id in set(self.calls) - at_work:
             waiter = self.calls.pop(call_id)
             if not waiter.done():
                 waiter.set_result(None)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from abey.core.agent import Agent, Tool
 from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
-from abey.core.machine import Machine, no_sandbox
+from abey.core.machine import Machine
 from abey.core.policy import NO_LAWS, Laws
 from abey.core.previews import Look, no_preview
 from abey.core.session import Session
@@ -15,7 +15,10 @@ from abey.protocol.base import Json
 from abey.protocol.journal import BlobRef
 from abey.protocol.policy import RunIsolated
 from abey.protocol.transcript import Question
+from abey.runtime.child_sessions import ChildSessions, NoChildren
+from abey.runtime.isolation import Isolation, NoIsolation
 from abey.runtime.quota import Quota
+from abey.runtime.rule_keeping import NoRules, RuleKeeper
 from abey.runtime.store.store import Store
 
 
@@ -107,6 +110,7 @@ class ToolCall:
     isolation: RunIsolated | None = None
     preimage: str | None = None
     child_id: str | None = None
+    turn_id: str | None = None
 
 
 class Toolbox(Protocol):
@@ -186,6 +190,10 @@ class Listener(Protocol):
         """What was streamed is void: the model is asked again, and `event` says why."""
         ...
 
+    def progressed(self, session_id: str, call_id: str, news: Progress) -> None:
+        """A call that runs has news, whole characters only."""
+        ...
+
     def noticed(self, session_id: str, event: Mapping[str, Any]) -> None:
         """Something that is live only: never numbered, never replayed."""
         ...
@@ -225,5 +233,7 @@ class Ports:
     quota: Quota = Quota()
     toolbox: Toolbox = NoToolbox()
     laws: Lawgiver = NoLaws()
+    rules: RuleKeeper = NoRules()
     preview: Look = no_preview
-    no_sandbox: Callable[[Tool], str | None] = no_sandbox
+    isolation: Isolation = NoIsolation()
+    children: ChildSessions = NoChildren()

@@ -20,6 +20,7 @@ from abey.runtime.clock import millis_of
 from abey.runtime.store.io import FileIO
 from abey.runtime.store.journal import JOURNAL
 from abey.runtime.store.leftovers import TEMPORARY_SECONDS, is_temporary
+from abey.runtime.store.partial import invocation_of
 from abey.runtime.store.snapshots import KEPT
 from abey.runtime.store.trash import deleted_at
 
@@ -57,11 +58,20 @@ class Garbage:
     stamp: Stamp | None = field(default=None, compare=False, repr=False)
 
 
-def in_session(io: FileIO, directory: Path, millis: int) -> tuple[Garbage, ...]:
-    """What a session that is well, and in which nothing runs, can spare at this time. Raises OSError."""
+def in_session(
+    io: FileIO, directory: Path, millis: int, unfinished: frozenset[str] = frozenset()
+) -> tuple[Garbage, ...]:
+    """What a session that is well, and in which nothing runs, can spare at this time: of what tools had printed
+    everything but the output of `unfinished` invocations. Raises OSError."""
     files = _own_files(io, directory)
     blobs = _own_files(io, directory / "blobs")
     found = [*_temporary(files, millis, directory.name), *_temporary(blobs, millis, directory.name)]
+    for path, status in files.items():
+        invocation = invocation_of(path)
+        if invocation is not None and invocation not in unfinished and _is_old(status, millis, TEMPORARY_SECONDS):
+            found.append(
+                _garbage("temporary", path, status, "what a tool printed whose call has ended", directory.name)
+            )
     snapshots = sorted((_revision(path), path) for path in files if _SNAPSHOT.fullmatch(path.name))
     for _, path in snapshots[:-KEPT]:
         found.append(_garbage("snapshot", path, files[path], f"{KEPT} newer ones are kept", directory.name))

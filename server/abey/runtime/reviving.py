@@ -1,5 +1,6 @@
 """A session in memory from what the store found: whole, or broken and only to be looked at."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from abey.core.edits import IllegalRecord
@@ -10,6 +11,8 @@ from abey.protocol.session import Damage
 from abey.runtime.agents.versions import Versions
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Kept, Live
+from abey.runtime.partials import wanted
+from abey.runtime.so_far import SoFar
 from abey.runtime.store.recovery import Damaged, Opened
 
 
@@ -19,6 +22,10 @@ class Broken:
 
     damage: Damage
     machine: Machine | None = None
+
+    @property
+    def id(self) -> str:
+        return self.damage.session_id
 
     def refusal(self) -> SessionDamaged:
         """What who needs the whole session is told; to be raised."""
@@ -37,12 +44,19 @@ class Followed:
     found: Opened
     history: EventLog
     machine: Machine
+    so_far: dict[str, SoFar]
 
 
 Entry = Live | Broken
 
 
-def follow(found: Opened | Damaged) -> Followed | Broken:
+ReadPartial = Callable[[str, str], str | None]
+"""What an invocation of a session had printed when its daemon went."""
+
+
+def follow(
+    found: Opened | Damaged, read_partial: ReadPartial = lambda _session, _invocation: None
+) -> Followed | Broken:
     """What the records come to. Takes long for a long journal, and may be done in any thread."""
     if isinstance(found, Damaged):
         return _broken(found)
@@ -57,7 +71,9 @@ def follow(found: Opened | Damaged) -> Followed | Broken:
     session = history.session
     if session is None or session.id != session_id:
         return _broken(Damaged(session_id, "the journal is of another session", 0, ()))
-    return Followed(found, history, Machine(recover(session)))
+    session = recover(session)
+    read = ((one, read_partial(session_id, one)) for one in wanted(session))
+    return Followed(found, history, Machine(session), {one: SoFar(text) for one, text in read if text})
 
 
 async def revived(followed: Followed | Broken, versions: Versions) -> Entry:
@@ -71,7 +87,7 @@ async def revived(followed: Followed | Broken, versions: Versions) -> Entry:
         return Broken(Damage(session_id=machine.session.id, reason=error.message), machine)
     base = found.base.snapshot
     kept = Kept(base.end.size, found.base.size) if base else Kept()
-    return Live(machine, found.journal, followed.history, agent, kept=kept, lost=found.lost)
+    return Live(machine, found.journal, followed.history, agent, kept=kept, lost=found.lost, so_far=followed.so_far)
 
 
 def _broken(found: Damaged) -> Broken:

@@ -19,6 +19,7 @@ from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.idempotency import Keyed
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
+from abey.core.session_rules import rules_used
 from abey.core.transition import Transition, begin, transition
 from abey.core.waiting import next_deadline
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
@@ -66,8 +67,8 @@ class Scheduler:
 
     @property
     def busy(self) -> bool:
-        """Whether a model or a tool runs for any session."""
-        return any(live.machine.work.live for live in self._sessions.loaded)
+        """Whether a model or a tool runs for any session. What a child does is in flight in the child."""
+        return any(one.child_id is None for live in self._sessions.loaded for one in live.machine.work.live)
 
     async def start(self, event: Start, agent: Agent, keyed: Keyed | None = None) -> Submitted:
         """A new session, durable when this returns. Raises InvalidState where the id is taken; RecordFailed."""
@@ -131,6 +132,7 @@ class Scheduler:
                 raise DaemonDraining("the daemon ends; ask the next one")
             refuse_stale(live.machine.session, if_revision)
             done = transition(live.machine, event, await self._contexts.of(live, draining=self.draining), keyed)
+            await self._remember(done)
             if done.records:
                 await self._write(live, done)
             submitted = self._took(live, done)
@@ -138,6 +140,12 @@ class Scheduler:
             if isinstance(effect, fx.Refuse):
                 raise effect.error
         return submitted
+
+    async def _remember(self, done: Transition) -> None:
+        """What is kept outside the journal is durable first. Raises RecordFailed, and then nothing has happened."""
+        for effect in done.effects:
+            if isinstance(effect, fx.Remember):
+                await asyncio.to_thread(self._ports.rules.remember, effect.rule)
 
     async def _write(self, live: Live, done: Transition) -> None:
         async with self._writers:
@@ -170,10 +178,15 @@ class Scheduler:
             live.log.add(done.records)
             self._sessions.committed(live, done.records)
             live.note_calls(done.records)
+            self._ports.children.took(live, done.records)
+            self._ports.rules.used(rules_used(done.records))
+            self._workers.partials.settle(live)
         live.changed.beat()
         self._ports.listener.changed(done.machine)
         for effect in done.effects:
             self._perform(live, effect)
+        if done.machine.session.stopped:
+            self._workers.let_go(live)
         self._set_alarm(live)
         return Submitted(live, done, run)
 
@@ -186,9 +199,9 @@ class Scheduler:
             case fx.Quarantined():
                 notice = {"type": "stale-result", "invocationId": effect.invocation_id}
                 self._ports.listener.noticed(live.id, notice)
-            case fx.Refuse():
-                pass  # the request that caused it is answered with it
-            case fx.AskModel() | fx.ListTools() | fx.RunTool() | fx.Abort() | fx.AnswerTool():
+            case fx.Refuse() | fx.Remember():
+                pass  # the request that caused it is answered with it; it was kept before
+            case fx.AskModel() | fx.ListTools() | fx.RunTool() | fx.Abort() | fx.EndChild() | fx.AnswerTool():
                 self._workers.perform(live, effect)
 
     async def _report(self, live: Live, event: Event) -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
 from abey.core.notes import repair_note
+from abey.core.session import Session
 from abey.core.waiting import issued_tokens
 from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record
@@ -41,6 +42,7 @@ class Sessions:
         self._coming: dict[str, asyncio.Future[Entry | None]] = {}
         self.snapshots = snapshots or Snapshotting(store)
         self.disagreements: dict[str, tuple[str, ...]] = {}
+        self.prepare: Callable[[Session], Awaitable[None]] = versions.prepare
         self.on_load: Callable[[Live], None] = lambda _: None
         self.on_keep: Callable[[Entry], None] = lambda _: None
         self.on_commit: Callable[[Live, tuple[Record, ...]], None] = lambda _live, _records: None
@@ -84,7 +86,7 @@ class Sessions:
         """As `entry`; its agent file was read aside, so that whoever shows the session reads nothing for long."""
         entry = await self.entry(session_id)
         if entry.machine is not None:
-            await self._versions.prepare(entry.machine.session)
+            await self.prepare(entry.machine.session)
         return await self.entry(session_id)  # it may be another one by now
 
     async def left_over(self, session_id: str) -> bool:
@@ -245,4 +247,4 @@ class Sessions:
             log.warning("session %s: %s", session_id, repair_note(opened.repaired))
         if opened.lost:
             log.warning("session %s lacks %d values: %s", session_id, len(opened.lost), ", ".join(opened.lost[:9]))
-        return await revived(await asyncio.to_thread(follow, opened), self._versions)
+        return await revived(await asyncio.to_thread(follow, opened, self._store.read_partial), self._versions)

@@ -7,16 +7,31 @@ from functools import partial
 from typing import Any
 
 from abey.core import effects as fx
+from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
-from abey.core.events import Aborted, Fact, ModelAnswered, ModelCallFailed, ToolAsked, ToolEnded, ToolsListed
+from abey.core.events import (
+    Aborted,
+    ChildRested,
+    Fact,
+    ModelAnswered,
+    ModelCallFailed,
+    ToolAsked,
+    ToolEnded,
+    ToolsListed,
+)
 from abey.errors import ModelFailed
 from abey.protocol.base import Json
 from abey.protocol.transcript import Question
+from abey.runtime.child_sessions import ChildRests
 from abey.runtime.live import Live, Pulse
 from abey.runtime.models.retrying import Retrying
+from abey.runtime.partials import Partials
 from abey.runtime.ports import OnDelta, Ports, ToolCall
+from abey.runtime.tools.decorating import Decorated, Decorating
 
 log = logging.getLogger(__name__)
+
+WorkEffect = fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.EndChild | fx.AnswerTool
 
 Report = Callable[[Live, Fact], Awaitable[None]]
 
@@ -28,10 +43,13 @@ class Workers:
         self._ports = ports
         self._report = report
         self._followers: set[asyncio.Task[None]] = set()
+        self._letting_go: set[asyncio.Task[None]] = set()
+        self.partials = Partials(ports.store, ports.listener)
+        self._decorating = Decorating(ports.clock)
         self.ended = Pulse()
         self._closed = False
 
-    def perform(self, live: Live, effect: fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.AnswerTool) -> None:
+    def perform(self, live: Live, effect: WorkEffect) -> None:
         match effect:
             case fx.AskModel() | fx.ListTools() | fx.RunTool() if self._closed:
                 log.info("session %s: %s is not begun any more", live.id, effect.invocation_id)
@@ -41,6 +59,8 @@ class Workers:
                 self._follow(live, effect.invocation_id, self._list(live, effect))
             case fx.RunTool():
                 self._follow(live, effect.invocation_id, self._run(live, effect))
+            case fx.EndChild():
+                self._follow(live, effect.invocation_id, self._end_child(live, effect))
             case fx.Abort():
                 task = live.tasks.get(effect.invocation_id)
                 if task is not None:
@@ -56,7 +76,14 @@ class Workers:
         live.tasks.clear()
         for task in tasks:
             task.cancel()
+        self.let_go(live)
         self.ended.beat()
+
+    def let_go(self, live: Live) -> None:
+        """Nothing that the session's tools keep open is left, in a moment."""
+        task = asyncio.create_task(self._ports.toolbox.release(live.id))
+        self._letting_go.add(task)
+        task.add_done_callback(self._letting_go.discard)
 
     async def close(self) -> None:
         """Ends all work without a report, and waits until it is gone."""
@@ -64,7 +91,8 @@ class Workers:
         followers = list(self._followers)
         for follower in followers:
             follower.cancel()
-        await asyncio.gather(*followers, return_exceptions=True)
+        await asyncio.gather(*followers, *self._letting_go, return_exceptions=True)
+        await self.partials.close()
 
     def _follow(self, live: Live, invocation_id: str, work: Coroutine[Any, Any, Fact]) -> None:
         task: asyncio.Task[object] = asyncio.create_task(work)
@@ -79,10 +107,13 @@ class Workers:
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+            await self.partials.end(live, invocation_id, told=False)
             raise
         if live.tasks.pop(invocation_id, None) is None:
+            await self.partials.end(live, invocation_id, told=False)
             return
         await self._report(live, Aborted(invocation_id) if task.cancelled() else task.result())
+        await self.partials.end(live, invocation_id, told=live.failure is None)
         self.ended.beat()
 
     async def _ask(self, live: Live, effect: fx.AskModel) -> Fact:
@@ -102,7 +133,7 @@ class Workers:
         return ModelAnswered(effect.invocation_id, answer)
 
     async def _run(self, live: Live, effect: fx.RunTool) -> Fact:
-        created = live.machine.session.created
+        created, turn = live.machine.session.created, live.machine.session.open_turn
         call = ToolCall(
             session_id=created.session_id,
             call_id=effect.call_id,
@@ -111,17 +142,31 @@ class Workers:
             cwd=created.cwd,
             env=created.env,
             spool=partial(self._ports.store.spool, created.session_id, effect.invocation_id),
+            tell=self.partials.begin(live, effect.call_id, effect.invocation_id),
             ask=partial(self._question, live, effect.invocation_id),
             isolation=effect.isolation,
             preimage=effect.preimage,
             child_id=effect.child_id,
+            turn_id=turn.turn_id if turn else None,
         )
+        decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool, call))
         try:
-            outcome = await self._ports.tools[effect.tool.definition["kind"]].run(effect.tool, call)
+            return ToolEnded(effect.invocation_id, await self._decorating.outcome(decorated, effect.decorators))
+        except ChildRests:
+            return ChildRested(effect.invocation_id)
+
+    async def _end_child(self, live: Live, effect: fx.EndChild) -> Fact:
+        await self._ports.children.end(live.id, effect.child_id)
+        return Aborted(effect.invocation_id)
+
+    async def _ran(self, tool: Tool, call: ToolCall) -> ToolOutcome:
+        try:
+            return await self._ports.tools[tool.kind].run(tool, call)
+        except ChildRests:
+            raise
         except Exception:
-            log.exception("tool call %s failed", effect.invocation_id)
-            outcome = ToolOutcome("tool/failed: internal error", "tool/failed")
-        return ToolEnded(effect.invocation_id, outcome)
+            log.exception("tool call %s failed", call.invocation_id)
+            return ToolOutcome("tool/failed: internal error", "tool/failed")
 
     async def _list(self, live: Live, effect: fx.ListTools) -> Fact:
         await self._ports.toolbox.list(live.agent, live.machine.session)

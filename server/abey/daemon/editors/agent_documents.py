@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from abey.core.machine import Machine
+from abey.core.policy import Laws
 from abey.core.views import summary_view
 from abey.daemon.agent_files import key_facts
 from abey.daemon.editors.commands import Command, Token
@@ -22,6 +23,7 @@ from abey.protocol.trust import TrustParams
 from abey.rpc.dispatch import Binding
 from abey.rpc.faults import InvalidParams, invalid_params
 from abey.rpc.peer import Peer
+from abey.runtime.agents.workspaces import Lent
 from abey.runtime.index.file import IndexFailed
 from abey.runtime.index.index import Index
 from abey.runtime.index.schema import Filter
@@ -45,10 +47,16 @@ class AgentDocuments:
             key_facts=partial(key_facts, services.keys),
             pending_of=self.pending_of,
             commands=lambda: self.commands,
+            laws_of=self._laws_of,
             aside=services.registry.aside,
         )
         self.language = AgentFileLanguage(services.settings.config_dir, outlook)
         services.registry.subscribe(lambda: self.refresh(self.language.speaks))
+
+    def _laws_of(self, path: Path, lent: Lent) -> Laws:
+        """For a session in the workspace of the file, or in none."""
+        workspace = self._services.registry.workspace_around(path)
+        return self._services.laws.at(workspace or path.parent, str(workspace) if workspace else None, lent)
 
     def trust(self, peer: Peer, arguments: list[Json], _: Token) -> Coroutine[Any, Any, Json]:
         """Its one argument is `{dir}`. The files that are open in that folder are read from now on."""

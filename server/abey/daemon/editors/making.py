@@ -11,6 +11,7 @@ from abey.daemon.editors.progress import Progresses
 from abey.daemon.plain.documents import Exists
 from abey.daemon.plain.making import Plain, make_pages
 from abey.daemon.services import Services
+from abey.language.agent_files.floors import FloorLanguage
 from abey.language.language import Language
 from abey.language.sessions.arguments_language import ArgumentsLanguage
 from abey.language.sessions.session_language import SessionLanguage
@@ -34,6 +35,12 @@ def make_editors(services: Services, bindings: Mapping[str, Binding[Any, Any]], 
         SessionLanguage(pages.folder, pages.look),
         ArgumentsLanguage(pages.folder, pages.look, services.registry.aside),
         agent_documents.language,
+        FloorLanguage(
+            services.settings.config_dir,
+            services.registry.may_read,
+            lambda path: services.registry.workspace_around(path) is not None,
+            services.registry.aside,
+        ),
     )
     desk, progresses = Desk(languages, trusted), Progresses()
     plain = Plain(services, bindings, pages, desk, progresses, exists)

@@ -72,7 +72,7 @@ class Answering:
         params = r.CompleteParams(
             token=memo.token,
             outcome=said,
-            arguments_hash=memo.arguments_hash if decision in ("approve", "rerun") else None,
+            arguments_hash=memo.arguments_hash if decision in ("approve", "rerun", "answer") else None,
             resume=(await self._handlers.session(name.session_id)).driven_by == "run",
         )
         what = f"{title(waiting.pending, decision)}: {harmless_line(waiting.pending.tool, 60)}"

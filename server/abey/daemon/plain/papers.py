@@ -91,12 +91,15 @@ class Papers:
             log.warning("the document of session %s had no composer line; it was kept as %s", session_id, aside)
 
     def _write_call(self, waiting: Waiting) -> None:
-        """Once for each call; the memo goes first, so that no document is ever about another call than it shows."""
+        """Once for each call, and for each question that it asks; the memo goes first, so that no document is ever
+        about another call than it shows."""
         memo, name = read_memo(self._folder, waiting.name), waiting.name
-        if memo is not None and memo.token == waiting.pending.token and self._folder.read(str(name)) is not None:
+        fresh = memo_of(waiting.pending)
+        same = memo == fresh if waiting.pending.kind == "question" else memo is not None and memo.token == fresh.token
+        if same and self._folder.read(str(name)) is not None:
             return
         self._folder.remove(str(name))
-        write_memo(self._folder, name, memo_of(waiting.pending))
+        write_memo(self._folder, name, fresh)
         self._folder.write(str(name), first_text(waiting.pending))
 
     def _clear(self, page: Page) -> Sequence[Name]:

@@ -31,7 +31,7 @@ from abey.protocol.journal.turns import (
     ToolResults,
     Waiting,
 )
-from abey.protocol.journal.upkeep import Answered, Imported, Repaired, Skipped, Updated
+from abey.protocol.journal.upkeep import Answered, Imported, Repaired, RuleAdded, RuleRemoved, Skipped, Updated
 
 __all__ = [
     "FORMAT_VERSION",
@@ -62,6 +62,8 @@ __all__ = [
     "RecordData",
     "Repaired",
     "Resumed",
+    "RuleAdded",
+    "RuleRemoved",
     "Skipped",
     "Stopped",
     "ToolResults",

@@ -3,14 +3,16 @@
 from typing import ClassVar, Literal
 
 from abey.protocol.base import Flag, Int, Json, Timestamp, Wire
+from abey.protocol.diffs import FileChange
 from abey.protocol.journal.record import RecordData
 from abey.protocol.outcomes import Outcome
-from abey.protocol.policy import Disposition
+from abey.protocol.policy import Disposition, RunIsolated
 from abey.protocol.transcript import Client, Question
 
 
 class CallDecided(RecordData):
-    """The verdict on a call, durable before it is shown or run. `preimage` and `diff`: of the file that it would write.
+    """The verdict on a call, durable before it is shown or run. `preimage` and `diff`: of the file that it would write;
+    `isolation`: the sandbox that a call which waits runs in once it is approved.
 
     A second one renews `tool_hash`, or these two, or whether it is `runnable` here.
     """
@@ -30,6 +32,7 @@ class CallDecided(RecordData):
     expires_at: Timestamp | None = None
     preimage: str | None = None
     diff: str | None = None
+    isolation: RunIsolated | None = None
 
 
 class CallResolved(RecordData):
@@ -80,7 +83,8 @@ class BlobRef(Wire):
 class CallFinished(RecordData):
     """What came of a call. `output` is content as protocol.md has it; `error` a kind such as `tool/unknown`.
 
-    `whole` is everything the tool printed, where that is more than the model is told.
+    `whole` is everything the tool printed, where that is more than the model is told, and `changes` what it did to
+    files.
     """
 
     type: ClassVar[str] = "call-finished"
@@ -91,3 +95,4 @@ class CallFinished(RecordData):
     error: str | None = None
     may_have_run: Flag | None = None
     whole: BlobRef | None = None
+    changes: tuple[FileChange, ...] | None = None

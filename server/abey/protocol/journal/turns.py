@@ -5,13 +5,17 @@ from typing import ClassVar
 from abey.protocol.base import Int, Json
 from abey.protocol.blocks import Block, ProposedCall
 from abey.protocol.journal.record import RecordData
+from abey.protocol.policy import Policy
 from abey.protocol.session import Delivery, Driver, TurnEnd, Usage
 from abey.protocol.transcript import Client, Part
 
 
 class Created(RecordData):
     """Always the first record. `config` is the agent file without keys; `env` what its tools get; `workspace` the one
-    in which the agent was found by its slug: its file is read only while that is trusted."""
+    in which the agent was found by its slug: its file is read only while that is trusted.
+
+    A child says whose it is: of a call of which session, how many sessions are above it, and the policies of these,
+    null where one has none."""
 
     type: ClassVar[str] = "created"
     session_id: str
@@ -25,6 +29,9 @@ class Created(RecordData):
     env: dict[str, str] = {}
     client: Client | None = None
     parent: str | None = None
+    parent_call: str | None = None
+    parent_policies: tuple[Policy | None, ...] | None = None
+    depth: Int | None = None
     forked_from: str | None = None
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from abey.protocol.base import Flag, Int
 from abey.protocol.journal.record import RecordData
+from abey.protocol.policy import Rule
 from abey.protocol.transcript import Client
 
 
@@ -39,6 +40,22 @@ class Updated(RecordData):
     type: ClassVar[str] = "updated"
     title: str | None = None
     archived: Flag | None = None
+    client: Client | None = None
+
+
+class RuleAdded(RecordData):
+    """A rule is remembered for this session; durable before it decides anything."""
+
+    type: ClassVar[str] = "rule-added"
+    rule: Rule
+    client: Client | None = None
+
+
+class RuleRemoved(RecordData):
+    """It decides nothing from here on; what it has decided stays."""
+
+    type: ClassVar[str] = "rule-removed"
+    rule_id: str
     client: Client | None = None
 
 

@@ -109,7 +109,7 @@ def _boxed(made: Translation, name: str, item: Any, source: str) -> None:
     contents = item.get("contents", item) if isinstance(item, dict) else {}
     found = _either_case(contents)
     match name, tag:
-        case "bashToolboxes", "FileSystemDirectory" if "path" in found:
+        case "bashToolboxes", "FileSystemDirectory" | "SingleTool" if "path" in found:
             made.add_tool({"kind": "executables", "directory": found["path"]}, source)
             _left_over(made, contents, ("path",), child(source, "contents"))
         case "mcpServers", "McpSimpleBinary" if {"name", "executable"} <= set(found):
@@ -119,7 +119,8 @@ def _boxed(made: Translation, name: str, item: Any, source: str) -> None:
             _left_over(made, contents, ("name", "executable", "args"), child(source, "contents"))
         case "extraAgents", None if isinstance(found.get("slug"), str):
             slug = found["slug"]
-            made.add_tool({"kind": "agent", "name": f"io_prompt_agent_{slug}", "agent": slug}, source)
+            path = {"path": found["path"]} if "path" in found else {}
+            made.add_tool({"kind": "agent", "name": f"io_prompt_agent_{slug}", "agent": slug, **path}, source)
             _left_over(made, contents, ("slug", "path"), source)
         case _:
             made.unsupported(source, f"{name}: {tag}" if isinstance(tag, str) else name)

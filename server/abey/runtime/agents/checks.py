@@ -6,6 +6,7 @@ from typing import Any
 
 from abey.protocol.config import (
     AgentConfig,
+    AnyToolKind,
     CommandTool,
     ExternalTool,
     HttpModel,
@@ -18,6 +19,8 @@ from abey.runtime.agents.policy_checks import policy_facts
 from abey.runtime.agents.tools import AVAILABLE
 from abey.runtime.models.places import OURS, url_fault
 from abey.runtime.tools.arguments import broken_schema
+from abey.runtime.tools.http.request import url_template_fault
+from abey.runtime.tools.mcp.extra import NO_EXTRA, is_installed
 from abey.runtime.tools.placeholders import shell_parameters, undeclared
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -48,17 +51,13 @@ def _model_facts(model: HttpModel | ScriptedModel) -> Iterator[Fact]:
 
 
 def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
-    seen: dict[str, int] = {}
+    seen: dict[str, str] = {}
     for at, tool in enumerate(config.tools):
         pointer = f"/tools/{at}"
-        name = getattr(tool, "name", None)
-        if name in seen:
-            message, first = f"two tools have the name {quoted(str(name))}", f"/tools/{seen[name]}/name"
-            yield Fact(f"{pointer}/name", "error", "duplicate-tool", message, related=first)
-        if name is not None and not _NAME.fullmatch(name):
-            message = "most providers refuse a tool's name that is not 1 to 64 of A-Z a-z 0-9 _ -"
-            yield Fact(f"{pointer}/name", "warning", "tool-name", message)
-        seen.setdefault(str(name), at)
+        yield from _name_facts(tool, pointer, seen)
+        if tool.kind == "mcp" and not is_installed():
+            message = f"{NO_EXTRA}; {quoted(shown_name(tool))} is left out"
+            yield Fact(pointer, "warning", "unsupported", message, on_key=True)
         if tool.kind not in AVAILABLE:
             message = (
                 f"tools of kind {tool.kind} are not available in this version: {quoted(shown_name(tool))} is left out"
@@ -69,6 +68,23 @@ def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
         if isinstance(tool, CommandTool):
             yield from _argv_facts(tool, pointer)
             yield from _shell_facts(tool, pointer)
+        if isinstance(tool, HttpTool):
+            yield from _url_facts(tool, pointer)
+
+
+def _name_facts(tool: AnyToolKind, pointer: str, seen: dict[str, str]) -> Iterator[Fact]:
+    """`seen` are the names of the tools before it, and where they stand."""
+    names = [(name, f"/allow/{at}") for at, name in enumerate(getattr(tool, "allow", ()))]
+    for name, where in names or [(getattr(tool, "name", None), "/name")]:
+        if name is None:
+            continue
+        if name in seen:
+            message = f"two tools have the name {quoted(str(name))}"
+            yield Fact(f"{pointer}{where}", "error", "duplicate-tool", message, related=seen[name])
+        if not _NAME.fullmatch(name):
+            message = "most providers refuse a tool's name that is not 1 to 64 of A-Z a-z 0-9 _ -"
+            yield Fact(f"{pointer}{where}", "warning", "tool-name", message)
+        seen.setdefault(name, f"{pointer}{where}")
 
 
 def _schema_facts(tool: CommandTool | ExternalTool | HttpTool, pointer: str) -> Iterator[Fact]:
@@ -89,6 +105,15 @@ def _argv_facts(tool: CommandTool, pointer: str) -> Iterator[Fact]:
         names = ", ".join(map(quoted, handed))
         message = f"a shell parses {names} together; rules read only {quoted(handed[0])} as a command"
         yield Fact(f"{pointer}/argv", "warning", "placeholder", message)
+
+
+def _url_facts(tool: HttpTool, pointer: str) -> Iterator[Fact]:
+    fault = url_template_fault(tool.url)
+    if fault is not None:
+        yield Fact(f"{pointer}/url", "error", "invalid-value", fault)
+    for _, name in undeclared((tool.url,), tool.parameters):
+        message = f"`{{{name}}}` is asked for as it stands: the parameters have no property {quoted(name)}"
+        yield Fact(f"{pointer}/url", "warning", "placeholder", message)
 
 
 def _shell_facts(tool: CommandTool, pointer: str) -> Iterator[Fact]:

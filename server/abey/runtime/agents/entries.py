@@ -1,5 +1,6 @@
 """Agent files as they were last read: each read again only if it, or what it includes, may have changed."""
 
+import os
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ class Entries:
         self._read = read
         self._now_ns = now_ns
         self._known: dict[Path, Entry] = {}
+        self._gone: dict[Path, None] = {}
 
     def at(self, path: Path) -> Entry:
         """The file as it is now. Raises UnknownAgent where there is none."""
@@ -69,6 +71,13 @@ class Entries:
         known, stamp = self._known.get(path), files.stamp(path)
         return stamp is not None and not (known and _is_same(known, stamp))
 
+    def holds(self, real: str) -> bool:
+        """Whether that is the real path of a file that was read, or would be if it were there, or of one that is
+        included."""
+        entries, gone = tuple(self._known.values()), tuple(self._gone)
+        paths = [path for one in entries for path in (one.path, *(included for included, _ in one.current.includes))]
+        return any(os.path.realpath(path) == real for path in (*paths, *gone))
+
     def included_in(self, folders: Collection[Path]) -> set[Path]:
         """What the files in these folders included when they were last read."""
         including = [entry for entry in tuple(self._known.values()) if entry.current.includes]
@@ -79,11 +88,18 @@ class Entries:
             text = self._read(path)
         except files.Unreadable as error:
             if error.missing:
+                self._miss(path)
                 raise UnknownAgent(f"no agent file {escape_line(str(path))}", path=str(path)) from None
             return Loaded("", None, None, (Finding(0, 0, "error", "unreadable", error.message),))
         before = known.current if known else None
         is_same = before is not None and before.config is not None and before.text == text and not before.includes
         return before if before and is_same else load_text(text, path)
+
+    def _miss(self, path: Path) -> None:
+        self._gone.pop(path, None)
+        self._gone[path] = None
+        if len(self._gone) > KEPT:
+            self._gone.pop(next(iter(self._gone)), None)
 
     def _keep(self, entry: Entry) -> None:
         """The last one at the end."""

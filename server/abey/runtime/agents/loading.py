@@ -164,9 +164,10 @@ class _Reading:
             self.raw["tools"] = [self._placed(tool) for tool in tools]
 
     def _placed(self, tool: Any) -> Any:
-        if isinstance(tool, dict) and isinstance(tool.get("directory"), str):
-            return {**tool, "directory": self._absolute(tool["directory"])}
-        return tool
+        if not isinstance(tool, dict):
+            return tool
+        places = [name for name in ("directory", "path") if isinstance(tool.get(name), str)]
+        return {**tool, **{name: self._absolute(tool[name]) for name in places}}
 
     def _absolute(self, path: str) -> str:
         return str(self.folder / path) if self.folder and not path.startswith("~") else path

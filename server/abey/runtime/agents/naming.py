@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from abey.core.policy import fits
+from abey.core.globs import fits
 from abey.protocol.config import (
     AgentTool,
     AnyToolKind,

@@ -3,13 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from abey.core.policy import fits
-from abey.protocol.config import AgentConfig, AnyToolKind, CommandTool
+from abey.core.globs import fits
+from abey.protocol.config import (
+    AgentConfig,
+    AnyToolKind,
+    CommandTool,
+    ExecutablesTool,
+    ExternalTool,
+    McpTool,
+    WorkspaceTool,
+)
 from abey.protocol.policy import AnyDisposition, Decorate, Policy, PolicyRule
 from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.jsonc import child
 from abey.runtime.agents.naming import Offered, command_of, nearest, offered_by, shown_name
 from abey.runtime.agents.reach import may_hold, shadow
+from abey.runtime.tools.placeholders import shell_argument
+from abey.runtime.tools.shell import is_plain_command
 
 MOST_TOOLS = 100
 """Of a rule that fits more, the arguments are not compared with every schema."""
@@ -22,12 +32,11 @@ def policy_facts(config: AgentConfig, pointer: str) -> Iterator[Fact]:
         return
     offered = offered_by(config.tools)
     commands = frozenset(f"/{command}" for command in map(command_of, config.tools) if command)
-    for at, rule in enumerate(policy.rules):
+    for at in range(len(policy.rules)):
         yield from _rule_facts(offered, commands, policy.rules, at, f"{pointer}/rules")
-        yield from _decorator_facts(rule.disposition, f"{pointer}/rules/{at}/disposition")
-    if policy.default is not None:
-        yield from _decorator_facts(policy.default, f"{pointer}/default")
     yield from _shell_facts(config, policy, pointer)
+    for at, rule in enumerate(policy.rules):
+        yield from _never_plain(config, rule, f"{pointer}/rules/{at}/match")
 
 
 def _rule_facts(
@@ -92,16 +101,10 @@ def _near_argument(steps: Sequence[str], schemas: Sequence[Any]) -> str | None:
     return pointer or None
 
 
-def _decorator_facts(disposition: AnyDisposition, pointer: str) -> Iterator[Fact]:
-    if isinstance(disposition, Decorate):
-        message = "decorators are kept but not applied yet"
-        yield Fact(f"{pointer}/decorators", "warning", "unsupported", message, on_key=True)
-
-
 def _shell_facts(config: AgentConfig, policy: Policy, pointer: str) -> Iterator[Fact]:
     """A hint for each tool whose every command runs unasked, at the rule or the default that says so."""
     for tool in config.tools:
-        if not isinstance(tool, CommandTool) or command_of(tool) is None:
+        if command_of(tool) is None or isinstance(tool, McpTool | ExecutablesTool | WorkspaceTool | ExternalTool):
             continue
         wide = [at for at, rule in enumerate(policy.rules) if not rule.match and fits(rule.tool, tool.name)]
         disposition = policy.rules[wide[0]].disposition if wide else policy.default
@@ -111,6 +114,29 @@ def _shell_facts(config: AgentConfig, policy: Policy, pointer: str) -> Iterator[
                 f"every command that {quoted(tool.name)} is asked for runs, unless another rule defers or denies it"
             )
             yield Fact(f"{pointer}/{where}", "hint", "runs-everything", message)
+
+
+def _never_plain(config: AgentConfig, rule: PolicyRule, pointer: str) -> Iterator[Fact]:
+    """Of a rule that lets commands run: what can be none that it lets run."""
+    tools = [tool for tool in config.tools if isinstance(tool, CommandTool) and fits(rule.tool, tool.name)]
+    for tool in tools if _runs(rule.disposition) else ():
+        key = f"/{command_of(tool)}"
+        wanted = (rule.match or {}).get(key)
+        handed = shell_argument(tool.argv, tool.parameters or {})
+        texts = [_glob(one) or one for one in (wanted if isinstance(wanted, list) else [wanted])]
+        strange = next((text for text in texts if isinstance(text, str) and not is_plain_command(text)), None)
+        if wanted is not None and handed is not None and handed != f"{{{command_of(tool)}}}":
+            message = f"this lets nothing run: {quoted(tool.name)} hands its shell more than the command"
+            yield Fact(child(pointer, key), "warning", "never-plain", message, on_key=True)
+        elif strange is not None:
+            message = f"this lets nothing run: {quoted(strange)} is not one plain command"
+            yield Fact(child(pointer, key), "warning", "never-plain", message, on_key=True)
+
+
+def _glob(wanted: Any) -> str | None:
+    """A text that the pattern fits."""
+    found = wanted.get("glob") if isinstance(wanted, dict) and len(wanted) == 1 else None
+    return found.replace("*", "x") if isinstance(found, str) else None
 
 
 def _runs(disposition: AnyDisposition) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from abey.core.calls import base_disposition
-from abey.core.policy import fits
+from abey.core.globs import fits
 from abey.protocol.base import Json, canonical_json
-from abey.protocol.policy import Deny, PolicyRule
+from abey.protocol.policy import Defer, Deny, PolicyRule
 from abey.runtime.tools.arguments import broken_schema, check_arguments
 
 _OPEN = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "not", "patternProperties")
@@ -30,7 +30,7 @@ def shadow(
     before = [
         n
         for n, other in enumerate(rules)
-        if _may_share(other.tool, rule.tool) and _goes_before(rules, n, at) and _covers_match(other, rule, commands)
+        if _may_share(other.tool, rule.tool) and _goes_before(rules, n, at) and _covers(other, rule, commands)
     ]
     whole = next((n for n in before if fits(rules[n].tool, rule.tool)), None)
     if whole is not None:
@@ -70,20 +70,28 @@ def _goes_before(rules: Sequence[PolicyRule], one: int, other: int) -> bool:
     return one < other or (denies(rules[one]) and not denies(rules[other]))
 
 
-def _covers_match(wide: PolicyRule, narrow: PolicyRule, commands: frozenset[str]) -> bool:
+def _covers(wide: PolicyRule, narrow: PolicyRule, commands: frozenset[str]) -> bool:
+    """Whether every call that `narrow` matches is one that `wide` matches, too. Of commands a rule that lets them run
+    matches plain ones only, and any other one all that have such a part."""
     wanted = narrow.match or {}
+    if _is_lax(wide) and not _is_lax(narrow) and any(pointer in commands for pointer in wide.match or {}):
+        return False
     return all(
-        pointer in wanted and _covers(value, wanted[pointer], globs=pointer not in commands)
+        pointer in wanted and _covers_value(value, wanted[pointer], globs=pointer not in commands)
         for pointer, value in (wide.match or {}).items()
     )
 
 
-def _covers(wide: Json, narrow: Json, *, globs: bool) -> bool:
+def _is_lax(rule: PolicyRule) -> bool:
+    return not isinstance(base_disposition(rule.disposition), Deny | Defer)
+
+
+def _covers_value(wide: Json, narrow: Json, *, globs: bool) -> bool:
     """Whether every value that `narrow` wants is one that `wide` wants, too; in doubt, not."""
     if isinstance(narrow, list):
-        return all(_covers(wide, one, globs=globs) for one in narrow)
+        return all(_covers_value(wide, one, globs=globs) for one in narrow)
     if isinstance(wide, list):
-        return any(_covers(one, narrow, globs=globs) for one in wide)
+        return any(_covers_value(one, narrow, globs=globs) for one in wide)
     pattern, text = _glob(wide), _glob(narrow) or narrow
     if globs and pattern is not None and isinstance(text, str):
         return fits(pattern, text)

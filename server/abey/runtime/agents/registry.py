@@ -45,6 +45,7 @@ class Registry:
         self._prices = PriceList(config_dir / "prices.json")
         self._workspaces = workspaces
         self._entries = entries or Entries()
+        self.holds = self._entries.holds
         self.aside = Aside()
         self._listeners: list[Callable[[], None]] = []
 

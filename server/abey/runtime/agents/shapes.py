@@ -3,7 +3,7 @@
 import re
 import typing
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -14,6 +14,7 @@ from abey.runtime.agents.jsonc import child
 from abey.runtime.agents.naming import nearest
 
 Location = tuple[str | int, ...]
+Shape = TypeVar("Shape", bound=BaseModel)
 
 _TYPES = {
     "string_type": "a string",
@@ -35,14 +36,19 @@ _PATTERNS = {
 
 def shape_facts(value: Any) -> tuple[AgentConfig | None, tuple[Fact, ...]]:
     """The agent that `value` is, or every reason why it is none."""
+    return shaped(AgentConfig, value)
+
+
+def shaped(model: type[Shape], value: Any) -> tuple[Shape | None, tuple[Fact, ...]]:
+    """The value as that model has it, or every reason why it is none."""
     try:
-        return AgentConfig.model_validate(value, by_alias=True, by_name=False), ()
+        return model.model_validate(value, by_alias=True, by_name=False), ()
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
-        return None, tuple(_fact(value, detail) for detail in details)
+        return None, tuple(_fact(model, value, detail) for detail in details)
 
 
-def _fact(value: Any, detail: ErrorDetails) -> Fact:
+def _fact(model: type[BaseModel], value: Any, detail: ErrorDetails) -> Fact:
     pointer, found = _resolve(value, detail["loc"])
     name, kind = str(detail["loc"][-1]) if detail["loc"] else "the file", detail["type"]
     context = detail.get("ctx", {})
@@ -50,7 +56,7 @@ def _fact(value: Any, detail: ErrorDetails) -> Fact:
         case "missing":
             return Fact(pointer, "error", "missing-field", f"{quoted(name)} is missing", on_key=True)
         case "extra_forbidden":
-            return _unknown_field(pointer, detail["loc"])
+            return _unknown_field(model, pointer, detail["loc"])
         case "union_tag_invalid" | "union_tag_not_found" | "literal_error":
             return _bad_tag(pointer, found, kind, context)
         case "string_pattern_mismatch":
@@ -85,9 +91,9 @@ def _bad_tag(pointer: str, found: Any, kind: str, context: dict[str, Any]) -> Fa
     return Fact(at, "error", code, message, replacement=near)
 
 
-def _unknown_field(pointer: str, loc: Location) -> Fact:
+def _unknown_field(root: type[BaseModel], pointer: str, loc: Location) -> Fact:
     name = str(loc[-1])
-    model = _model_at(loc[:-1])
+    model = _model_at(root, loc[:-1])
     known = sorted(_fields(model)) if model else []
     near = nearest(name, known)
     if name in known:
@@ -134,9 +140,9 @@ def _resolve(value: Any, loc: Location) -> tuple[str, Any]:
     return pointer, found
 
 
-def _model_at(loc: Location) -> type[BaseModel] | None:
+def _model_at(root: type[BaseModel], loc: Location) -> type[BaseModel] | None:
     """The model that judges what is at `loc`, by the annotations on the way."""
-    models: list[type[BaseModel]] = [AgentConfig]
+    models: list[type[BaseModel]] = [root]
     for part in loc:
         if isinstance(part, int):
             continue

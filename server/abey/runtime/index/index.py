@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import stat
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from abey.core.titles import may_have_titled
 from abey.errors import UnknownSession
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record
+from abey.protocol.transcript import Pending
 from abey.runtime.index.database import UNKNOWN, Change, Database
 from abey.runtime.index.file import IndexFailed
 from abey.runtime.index.rows import Found, Row
@@ -81,6 +82,15 @@ class Index:
     async def rows(self, session_ids: list[str]) -> Mapping[str, Row]:
         """Their rows, as far as they have one. Raises IndexFailed."""
         return await asyncio.to_thread(self._database.rows, session_ids)
+
+    async def tells_all_of(self, session_id: str, pending: Sequence[Pending]) -> bool:
+        """Whether its row knows all about these calls of a session: what became of children it does not, nor what an
+        uncertain one had printed."""
+        if any(call.child_id is not None for call in pending):
+            return False
+        if all(call.kind != "uncertain" for call in pending):
+            return True
+        return not await asyncio.to_thread(self._store.has_partials, session_id)
 
     async def sources(self) -> tuple[str, ...]:
         """Every `source` of a row, once. Raises IndexFailed."""

@@ -1,4 +1,5 @@
-"""One POST over httpx, which no other module knows: a reply in chunks, and failures in our own words."""
+"""One POST over httpx: a reply in chunks, and failures in our own words. Beside `tools/http/client.py` no other module
+knows httpx."""
 
 import asyncio
 import logging
@@ -47,7 +48,7 @@ async def posted(post: Post, network: Network) -> AsyncIterator[Reply]:
 
     Redirects are not followed: they would take the key elsewhere. Raises ModelFailed, also while the chunks are read.
     """
-    httpx = await asyncio.to_thread(_httpx)
+    httpx = await asyncio.to_thread(library)
     context: ssl.SSLContext | bool = False
     if post.url.startswith("https:"):
         context = await asyncio.to_thread(network.certificates)
@@ -78,14 +79,14 @@ def _translated(httpx: Any, where: str) -> Iterator[None]:
     except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
         raise ModelFailed("invalid-request", "baseUrl is no URL that can be asked") from error
     except httpx.ConnectError as error:
-        raise ModelFailed("transient", f"cannot connect to {where}: {_reason(error)}") from error
+        raise ModelFailed("transient", f"cannot connect to {where}: {reason(error)}") from error
     except httpx.TransportError as error:
-        raise ModelFailed("transient", f"the connection to {where} broke: {_reason(error)}") from error
+        raise ModelFailed("transient", f"the connection to {where} broke: {reason(error)}") from error
     except httpx.DecodingError as error:
         raise ModelFailed("transient", f"the answer of {where} cannot be decompressed") from error
 
 
-def _httpx() -> Any:
+def library() -> Any:
     """httpx, imported at the first call: it takes a while. What it logs holds URLs and headers."""
     import httpx
 
@@ -105,7 +106,7 @@ _OTHERWISE = {
 """What the library's exceptions mean where the system says nothing; their own words may hold the URL."""
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
     """What the system says of it; not the library, whose words may hold the URL."""
     seen: BaseException | None = error
     while seen is not None:

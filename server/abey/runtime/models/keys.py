@@ -83,6 +83,11 @@ class Keys:
                 self._clients[session_id] = before
             raise
 
+    def lend(self, session_id: str, child_id: str) -> None:
+        """Who drives a session drives its child."""
+        if (clients := self._clients.get(session_id)) is not None:
+            self._clients[child_id] = clients
+
     def of_session(self, model: HttpModel, session_id: str) -> str | None:
         """The key for a model call of this session, None where none is needed. Reads files. Raises ModelFailed."""
         clients = self._clients.get(session_id)

@@ -21,12 +21,12 @@ def fill(argv: Sequence[str], parameters: Mapping[str, Any], arguments: Mapping[
     Strings fill as they are, everything else as JSON text; null counts as no value. What was filled in is never looked
     at again. Raises BadArgument.
     """
-    pattern = _pattern(parameters)
+    pattern = pattern_of(parameters)
     filled = []
     for argument in argv:
         names = [found[1] for found in pattern.finditer(argument)]
         if all(arguments.get(name) is not None for name in names):
-            filled.append(_checked(pattern.sub(lambda found: _text(arguments[found[1]]), argument), names))
+            filled.append(_checked(pattern.sub(lambda found: text_of(arguments[found[1]]), argument), names))
     if not filled:
         raise BadArgument("no program is left to run: its placeholder has no value")
     return tuple(filled)
@@ -34,7 +34,7 @@ def fill(argv: Sequence[str], parameters: Mapping[str, Any], arguments: Mapping[
 
 def undeclared(argv: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """What looks like a placeholder and is none, since the parameters do not name it: (index in argv, name)."""
-    pattern = _pattern(parameters)
+    pattern = pattern_of(parameters)
     for at, argument in enumerate(argv):
         known = {found[1] for found in pattern.finditer(argument)}
         for found in _LOOKS_LIKE_ONE.finditer(argument):
@@ -44,18 +44,22 @@ def undeclared(argv: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[t
 
 def shell_parameters(argv: Sequence[str], parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The placeholders that this argv hands to a shell as a command (agent-file.md, Shell-like tools)."""
-    pattern = _pattern(parameters)
+    handed = shell_argument(argv, parameters)
+    return tuple(dict.fromkeys(found[1] for found in pattern_of(parameters).finditer(handed or "")))
+
+
+def shell_argument(argv: Sequence[str], parameters: Mapping[str, Any]) -> str | None:
+    """The argument that a shell gets as its command, as the agent file has it, None where that has no placeholder."""
+    pattern = pattern_of(parameters)
     for at, argument in enumerate(argv):
-        if argument.rpartition("/")[2] not in _SHELLS:
-            continue
-        options = [place for place in range(at + 1, len(argv) - 1) if _COMMAND_OPTION.fullmatch(argv[place])]
-        names = [found[1] for place in options[:1] for found in pattern.finditer(argv[place + 1])]
-        if names:
-            return tuple(dict.fromkeys(names))
-    return ()
+        if argument.rpartition("/")[2] in _SHELLS:
+            options = [place for place in range(at + 1, len(argv) - 1) if _COMMAND_OPTION.fullmatch(argv[place])]
+            if options and pattern.search(argv[options[0] + 1]):
+                return argv[options[0] + 1]
+    return None
 
 
-def _pattern(parameters: Mapping[str, Any]) -> re.Pattern[str]:
+def pattern_of(parameters: Mapping[str, Any]) -> re.Pattern[str]:
     """Matches the placeholders: of the declared properties, or of any name where none are declared."""
     properties = parameters.get("properties")
     if not isinstance(properties, Mapping):
@@ -64,7 +68,8 @@ def _pattern(parameters: Mapping[str, Any]) -> re.Pattern[str]:
     return re.compile(r"(?<!\$)\{(" + names + r")\}")
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """What stands in the place of a placeholder: a string as it is, everything else as JSON text."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
