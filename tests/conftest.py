@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 import pytest
 from hypothesis import settings
 from support.figures import Figures
+from support.turns import Turns
 
 # two cores may be shared: a slow example is no failure, and CI always tries the same ones
 settings.register_profile("here", deadline=None)
@@ -25,6 +26,39 @@ def _nothing_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
             environment.setenv(f"ABEY_{folder.upper()}_DIR", str(nowhere / folder))
         for name in ("ABEY_AGENT", "ABEY_DAEMON", "ABEY_LOG", "ABEY_TRANSPORT"):
             environment.delenv(name, raising=False)
+        yield
+
+
+WORKERS = 4
+"""More than cores: the suite waits for other programs more than it computes."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """The whole suite is shared out among workers, a file to each; what is named, and figures, run as they are asked
+    for."""
+    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    option = config.option
+    if is_whole and getattr(option, "numprocesses", 0) is None and "figures" not in option.markexpr:
+        option.numprocesses, option.dist = WORKERS, "loadfile"
+
+
+@pytest.fixture(scope="session")
+def _turns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Turns | None]:
+    if not hasattr(request.config, "workerinput"):
+        yield None
+        return
+    with Turns(tmp_path_factory.getbasetemp().parent) as turns:
+        yield turns
+
+
+@pytest.fixture(autouse=True)
+def _beside_others(request: pytest.FixtureRequest, _turns: Turns | None) -> Iterator[None]:
+    """Tests of several workers run beside each other, but while something is measured nothing else does."""
+    if _turns is None:
+        yield
+        return
+    with _turns.taken(alone=request.node.get_closest_marker("figures") is not None):
         yield
 
 

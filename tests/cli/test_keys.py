@@ -33,6 +33,7 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "session reject": ("agents/complete", (TOKEN,)),
     "session answer": ("agents/complete", (TOKEN, "yes")),
     "session rerun": ("agents/complete", (TOKEN,)),
+    "session run-isolated": ("agents/runIsolated", (SESSION_ID,)),
     "rules add": (
         "agents/rules",
         ("t", "--scope", "session", "--session", SESSION_ID, "--any-arguments"),

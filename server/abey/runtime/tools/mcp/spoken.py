@@ -31,7 +31,7 @@ async def spoken_with(
     heard_in, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     said, said_out = anyio.create_memory_object_stream[SessionMessage](0)
     hearing = asyncio.create_task(_hear(server, heard_in, ended))
-    saying = asyncio.create_task(_say(server, said_out, heard_in))
+    saying = asyncio.create_task(_say(server, said_out, heard_in, ended))
     try:
         yield heard, said
     finally:
@@ -61,10 +61,12 @@ async def _hear(server: ServerProgram, heard: Heard, ended: Callable[[str], None
     heard.close()
 
 
-async def _say(server: ServerProgram, said: Said, heard: Heard) -> None:
+async def _say(server: ServerProgram, said: Said, heard: Heard, ended: Callable[[str], None]) -> None:
     try:
         async for message in said:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             await server.write(text.encode("utf-8") + b"\n")
     except OSError:
-        heard.close()  # it reads no more: what waits for its answer shall not wait for ever
+        # it reads no more: what waits for its answer shall not wait for ever, and is told why
+        ended(await server.ending())
+        heard.close()
