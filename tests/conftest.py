@@ -37,7 +37,8 @@ WORKERS = 4
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """The whole suite is shared out among workers, a file to each; what is named, and figures, run as they are asked
     for."""
-    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    is_worker = hasattr(config, "workerinput")  # which has workers of its own to the end of all memory
+    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS and not is_worker
     option = config.option
     if is_whole and getattr(option, "numprocesses", 0) is None and "figures" not in option.markexpr:
         option.numprocesses, option.dist = WORKERS, "loadfile"

@@ -6,6 +6,7 @@ from abey_cli.context import Context
 from abey_cli.failures import refused_input
 from abey_cli.rule_lines import rule_line
 
+NO_RULE = "no rule is narrow enough to answer such calls from now on"
 BACK = frozenset({"b", "back"})
 
 
@@ -13,7 +14,7 @@ def narrowest(context: Context, call: Any, scope: str) -> Any:
     """The narrowest rule of this scope, which is shown on stderr. Raises Failure where there is none."""
     rule = next((one for one in call.get("suggestions", ()) if one["scope"] == scope), None)
     if rule is None:
-        raise refused_input("no rule can answer such calls from now on; without --always this one alone is approved")
+        raise refused_input(f"{NO_RULE}; say it without --always to approve this one alone")
     context.console.err(f"from now on: {rule_line(rule)}")
     return rule
 
@@ -23,7 +24,7 @@ def choose(context: Context, call: Any) -> Any:
     again."""
     offered = list(call.get("suggestions", ()))
     if not offered:
-        context.console.err("no rule can answer such calls from now on; you can approve this one alone")
+        context.console.err(f"{NO_RULE}; you can approve this one alone")
         return None
     for number, rule in enumerate(offered, 1):
         context.console.err(f"  {number}  {rule_line(rule)}")

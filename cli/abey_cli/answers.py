@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from abey.shared.escaping import escape_line
 from abey_cli.failures import Failure, usage
 
 TRUE = ("true", "yes", "y")
@@ -20,7 +21,7 @@ def value_of(question: Mapping[str, Any] | None, words: Sequence[str]) -> Any:
         return _of_type(schema, " ".join(words))
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return _json(words[0])
-    return {name: _of_type(fields.get(name, {}), text) for name, text in map(_field, words)}
+    return {name: _named(name, fields.get(name, {}), text) for name, text in (_field(word, fields) for word in words)}
 
 
 def field_of(schema: Mapping[str, Any], text: str) -> Any:
@@ -37,11 +38,21 @@ def wanted(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
     return f"{name} ({kind}{'' if required else ', may be left out'}){said}:"
 
 
-def _field(word: str) -> tuple[str, str]:
+def _field(word: str, fields: Mapping[str, Any]) -> tuple[str, str]:
     name, equals, text = word.partition("=")
     if not equals:
-        raise usage(f"{word!r} is no field: write NAME=VALUE for each of them, or all as one JSON object")
+        names = ", ".join(map(escape_line, fields))
+        raise usage(f"{word!r} is no field: write NAME=VALUE for each of {names}, or all as one JSON object")
     return name, text
+
+
+def _named(name: str, schema: Mapping[str, Any], text: str) -> Any:
+    """The value of the field. Raises Failure (exit 2), which names it."""
+    try:
+        return _of_type(schema, text)
+    except Failure as failure:
+        kind = f" wants {escape_line(str(schema['type']))}" if "type" in schema else ""
+        raise usage(f"{name}{kind}: {failure.message}") from failure
 
 
 def _of_type(schema: Mapping[str, Any], text: str) -> Any:

@@ -72,7 +72,8 @@ def show_outcome(context: Context, result: Any, token: str) -> None:
         return  # the answer is recorded; only what is said about it is missing
     if call is not None and "output" in call:
         output = call["output"] if isinstance(call["output"], str) else json.dumps(call["output"])
-        context.console.note(f"{call['tool']} {call['state']}: {cut(output.strip(), OUTCOME_SHOWN)}")
+        told = f": {cut(output.strip(), OUTCOME_SHOWN)}" if output.strip() else ", without output"
+        context.console.note(f"{call['tool']} {call['state']}{told}")
 
 
 def edited_arguments(env: Mapping[str, str], arguments: Any) -> Any:

@@ -117,7 +117,8 @@ def _no_agent(slugs: Sequence[str], invalid: Sequence[str]) -> Failure:
 
 
 def _latest_here(context: Context) -> str:
-    here = [session for session in sessions(context, under=[context.cwd]) if session["cwd"] == context.cwd]
+    under = sessions(context, under=[context.cwd])
+    here = [session for session in under if session["cwd"] == context.cwd and not session.get("parent")]
     if not here:
         raise unknown_session(f"no session in {context.cwd}")
     latest = max(here, key=lambda session: (session["createdAt"], session["sessionId"]))

@@ -46,6 +46,7 @@ def pending_lines(call: Pending, shorten_token: Shorten, shorten_id: Shorten) ->
     arguments = escape_line(cut(json.dumps(call.get("arguments"), ensure_ascii=False), ARGUMENTS_SHOWN))
     return [
         _token_line(call, shorten_token).strip(),
+        *(f"  {line}" for line in _labelled(call)),
         f"  session: {shorten_id(call['sessionId'])}",
         f"  kind: {escape_line(call['kind'])}",
         f"  arguments: {arguments}",
@@ -66,9 +67,10 @@ def call_lines(call: Pending) -> list[str]:
             else []
         ),
         *([f"started: {escape_line(call['startedAt'])}"] if call.get("startedAt") else []),
-        *(_block("output so far", call["outputSoFar"]) if call.get("outputSoFar") else []),
+        *(_block("output so far", call["outputSoFar"].rstrip("\n")) if call.get("outputSoFar") else []),
     ]
     return [
+        *_labelled(call),
         f"tool: {escape_line(call['tool'])}",
         f"token: {escape_line(call['token'])}",
         f"session: {escape_line(call['sessionId'])}",
@@ -78,6 +80,12 @@ def call_lines(call: Pending) -> list[str]:
     ]
 
 
+def _labelled(call: Pending) -> list[str]:
+    """The title, where a policy put a label before it."""
+    title = call.get("title", "")
+    return [] if not title or title.startswith(call["tool"]) else [f"title: {escape_line(cut(title, ARGUMENTS_SHOWN))}"]
+
+
 def hash_line(call: Pending) -> str:
     """What an approval of the call is bound to."""
     return f"hash: {escape_line(call['argumentsHash'])}"
@@ -85,14 +93,19 @@ def hash_line(call: Pending) -> str:
 
 def so_far_lines(call: Pending) -> list[str]:
     """What a call that has no result has printed, none where that is nothing."""
-    return _block(f"{escape_line(call['tool'])} has printed", call["outputSoFar"]) if call.get("outputSoFar") else []
+    return (
+        _block(f"{escape_line(call['tool'])} has printed", call["outputSoFar"].rstrip("\n"))
+        if call.get("outputSoFar")
+        else []
+    )
 
 
 def session_line(session: Session, shorten: Shorten) -> str:
     """A session in the list of all."""
     waiting = sum(call["kind"] != "running" for call in session["pending"])
     doing = session["activity"] if session["activity"] != "idle" else session["state"]
-    told = [doing, *([f"{waiting} waiting"] if waiting else []), *_set_aside(session)]
+    child = ["child"] if session.get("parent") else []
+    told = [doing, *([f"{waiting} waiting"] if waiting else []), *child, *_set_aside(session)]
     named = [session["agent"], cut(session["title"], TITLE_SHOWN), session["cwd"]]
     return "  ".join([shorten(session["sessionId"]), ", ".join(told), *map(escape_line, named)])
 
@@ -103,6 +116,7 @@ def session_lines(session: Session) -> list[str]:
         f"session-id: {session['sessionId']}",
         f"title: {escape_line(session['title'])}",
         f"agent: {escape_line(session['agent'])}{' (stale)' if session['configState'] == 'stale' else ''}",
+        *([f"parent: {escape_line(session['parent'])}"] if session.get("parent") else []),
         f"cwd: {escape_line(session['cwd'])}",
         f"revision: {session['revision']}",
         f"activity: {escape_line(', '.join([session['activity'], *_set_aside(session)]))}",
@@ -195,7 +209,7 @@ def _reason(call: Pending) -> str:
             started = call.get("startedAt")
             return f"may have run, started {started}" if started else "may have run, and nobody can tell whether it did"
         case "running":
-            return "running"
+            return f"running: {call['reason']}" if call.get("childId") and call.get("reason") else "running"
         case "external":
             return call.get("reason") or "waits for a result from outside"
         case _:

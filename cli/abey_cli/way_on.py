@@ -21,9 +21,15 @@ def way_on(session: Any) -> str | None:
     session_id = session["sessionId"]
     calls = [call for call in session["pending"] if call["kind"] in ANSWERS and call["kind"] != "running"]
     if not calls or session.get("paused") is not None:
-        return f"`abey session resume {session_id}` goes on"
+        return f"{_of_a_child(session)}`abey session resume {session_id}` goes on"
     one = ANSWERS[calls[0]["kind"]].format(calls[0]["token"])
     if str(calls[0].get("reason", "")).startswith(ISOLATION):
         one = f"{one}, or `abey session run-isolated {session_id}`"
-    others = "" if len(calls) == 1 else ", and so for each token"
+    others = "" if len(calls) == 1 else f", and so for each token that `abey session pending {session_id}` shows"
     return f"next: {one}{others}; then `abey session resume {session_id}` goes on"
+
+
+def _of_a_child(session: Any) -> str:
+    """What comes first where a child waits for somebody; nothing where none does."""
+    waits = any(call.get("childId") and " waits for " in call.get("reason", "") for call in session["pending"])
+    return "next: answer what the children wait for, which `abey session pending` shows; then " if waits else ""

@@ -3,7 +3,17 @@
 from typing import Any
 
 import pytest
-from support.canned_daemon import HASH, SESSION_ID, TOKEN, CannedDaemon, completion, pending, session, transcript
+from support.canned_daemon import (
+    HASH,
+    SESSION_ID,
+    TOKEN,
+    CannedDaemon,
+    Refusal,
+    completion,
+    pending,
+    session,
+    transcript,
+)
 
 from abey_cli.rule_lines import rule_line, rule_lines
 
@@ -71,11 +81,21 @@ def test_the_narrowest_rule_of_the_scope_is_shown_and_then_sent(abey, daemon: Ca
     assert (sent["outcome"], sent["argumentsHash"]) == ({"kind": "approve"}, HASH)
 
 
+def test_who_seeks_a_rule_in_vain_is_told_where_it_may_be(abey, daemon: CannedDaemon) -> None:
+    def refuse(_: object) -> object:
+        raise Refusal(-32602, "no rule has the id x", kind="arguments/invalid")
+
+    daemon.on["agents/rules"] = refuse
+    ran = abey("rules", "remove", "4632gmv2dhhfygwzn3b2ypa3ts")
+    said = "no rule has the id x; those of a session go with --session ID"
+    assert (ran.code, said in ran.err) == (1, True)
+
+
 def test_where_no_rule_can_be_suggested_nothing_is_approved(abey, daemon: CannedDaemon) -> None:
     asked = Asked(daemon)
     asked.call["suggestions"] = []
     ran = abey("session", "approve", TOKEN, "--always", "user")
-    assert (ran.code, asked.rules, "no rule can answer such calls" in ran.err) == (1, [], True)
+    assert (ran.code, asked.rules, "no rule is narrow enough to answer such calls" in ran.err) == (1, [], True)
 
 
 @pytest.mark.parametrize("more", [("--edit",), ("--arguments", "f")])

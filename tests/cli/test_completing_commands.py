@@ -246,9 +246,9 @@ def test_an_answer_is_the_value_that_the_question_wants(abey, daemon: CannedDaem
     [
         ((), "give an answer, or --decline"),
         (("x", "--decline"), "give an answer, or --decline"),
-        (("Ada",), "'Ada' is no field: write NAME=VALUE for each of them, or all as one JSON object"),
+        (("Ada",), "'Ada' is no field: write NAME=VALUE for each of name, age, sure, tags, or all as"),
         (("sure=perhaps",), "'perhaps' is neither yes nor no"),
-        (("age=old",), "'old' is no JSON value"),
+        (("age=old",), "age wants integer: 'old' is no JSON value"),
     ],
 )
 def test_what_is_no_answer_is_refused_before_anything_is_sent(abey, daemon: CannedDaemon, words, said) -> None:

@@ -70,8 +70,15 @@ def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDa
             f"next: `abey session rerun {TOKEN}`, or `abey session complete {TOKEN} FILE` (or `--error MSG`); "
             f"then {RESUME}\n",
         ),
-        (waiting(pending(), pending(token="7" * 32)), f"next: {APPROVE}, and so for each token; then {RESUME}\n"),
+        (
+            waiting(pending(), pending(token="7" * 32)),
+            f"next: {APPROVE}, and so for each token that `abey session pending {SESSION_ID}` shows; then {RESUME}\n",
+        ),
         (waiting(pending(kind="running"), pending()), f"next: {APPROVE}; then {RESUME}\n"),
+        (
+            waiting(pending(kind="running", childId="kid", reason="session kid waits for an approval of sh")),
+            f"next: answer what the children wait for, which `abey session pending` shows; then {RESUME}\n",
+        ),
         (session(paused={"at": AT}), f"{RESUME}\n"),
         (session(), f"{RESUME}\n"),
         (session(activity="tools"), ""),

@@ -73,6 +73,13 @@ def test_at_is_the_latest_session_of_this_very_folder(abey, two: CannedDaemon, w
     assert (shown(two), two.params("agents/sessions")) == ([SESSION_ID], [{"under": [str(work)], "limit": 1000}])
 
 
+def test_at_is_no_session_that_another_session_made(abey, two: CannedDaemon, work: Path) -> None:
+    here = [session(cwd=str(work)), session(sessionId=OTHER_ID, cwd=str(work), createdAt="2027", parent=SESSION_ID)]
+    two.on["agents/sessions"] = {"items": here}
+    assert abey("session", "show", "@").code == 0
+    assert shown(two) == [SESSION_ID]
+
+
 def test_at_in_a_folder_without_sessions_is_exit_4(abey, daemon: CannedDaemon, work: Path) -> None:
     daemon.on["agents/sessions"] = {"items": []}
     said = f"abey: no session in {work} (session/unknown); `abey session list` has those there are\n"

@@ -111,7 +111,8 @@ def test_there_is_no_batch_after_an_input() -> None:
 
 
 def test_a_call_for_approval_is_shown_whole_and_harmless() -> None:
-    call = pending(arguments={"command": "echo \u202ehi\x1b", "n": 1.0}, tool="ba\x1bsh", reason="leaves\nhere")
+    arguments = {"command": "echo \u202ehi\x1b", "n": 1.0}
+    call = pending(arguments=arguments, tool="ba\x1bsh", title="ba\x1bsh {}", reason="leaves\nhere")
     assert call_lines(call) == [
         r"tool: ba\x1bsh",
         f"token: {TOKEN}",
@@ -137,21 +138,41 @@ def test_a_call_in_the_list_says_where_it_belongs_and_how_much_is_cut() -> None:
     ]
 
 
+def test_a_label_that_a_policy_gave_is_shown_with_the_call() -> None:
+    call = pending(title="PROD\x1b: bash_command date")
+    assert [line.strip() for lines in (call_lines(call), pending_lines(call, whole, whole)) for line in lines[:2]] == [
+        r"title: PROD\x1b: bash_command date",
+        "tool: bash_command",
+        f"token: {TOKEN} (bash_command) approval required",
+        r"title: PROD\x1b: bash_command date",
+    ]
+
+
+def test_a_call_that_a_child_works_on_says_what_that_waits_for() -> None:
+    reason = "session kid waits for an approval of sh"
+    calls = [pending(kind="running", childId="kid", reason=reason), pending(kind="running", reason="runs")]
+    assert [pending_lines(call, whole, whole)[0] for call in calls] == [
+        f"token: {TOKEN} (bash_command) running: {reason}",
+        f"token: {TOKEN} (bash_command) running",
+    ]
+
+
 def test_a_session_in_the_list_says_what_it_does_and_needs() -> None:
-    aside = session(paused={"at": AT}, archived=True)
+    aside = session(paused={"at": AT}, archived=True, parent="p")
     lines = [session_line(one, whole)[28:] for one in (waiting(), session(activity="model", title="a\nb"), aside)]
     assert lines == [
         "partialUserTurn, 1 waiting  a  Research  /w",
         r"model  a  a\nb  /w",
-        "userTurn, paused, archived  a  Research  /w",
+        "userTurn, child, paused, archived  a  Research  /w",
     ]
 
 
 def test_a_session_is_introduced() -> None:
-    assert session_lines(session(configState="stale")) == [
+    assert session_lines(session(configState="stale", parent="above")) == [
         f"session-id: {session()['sessionId']}",
         "title: Research",
         "agent: a (stale)",
+        "parent: above",
         "cwd: /w",
         "revision: 2",
         "activity: idle",

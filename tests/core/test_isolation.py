@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.stories import Came, came, complete, dispatched, find, refused, states
+from support.stories import Came, came, complete, completion, dispatched, find, proposed, refused, states
 from support.world import CLIENT, TOOLS, World, agent, keyed, tool
 
 from abey.core import events as e
@@ -191,6 +191,23 @@ def test_a_call_that_needs_an_approval_too_waits_for_that_alone_afterwards() -> 
     assert (done.answer, came(done)) == ({"ran": []}, Came(["call-decided"], [], "partialUserTurn"))
     complete(world, "c1", o.Approve())
     assert world.take(RunTool).isolation == RunIsolated()
+
+
+WIDE = {"tag": "runIsolated", "network": True, "writable": True}
+
+
+@pytest.mark.parametrize("narrow", ["runIsolated", {**WIDE, "network": False}, {**WIDE, "writable": False}])
+def test_edited_arguments_get_no_wider_sandbox_than_the_policy_has_for_them(narrow: Any) -> None:
+    rules = [{"tool": "run", "match": {"/x": "wide"}, "disposition": WIDE}]
+    policy = Policy.model_validate({"rules": rules, "default": narrow})
+    floor = Floor("user", Policy.model_validate({"default": "defer"}))
+    world = World(no_sandbox=None, agent=agent(policy=policy), floors=(floor,))
+    proposed(("c1", "run", '{"x":"wide"}'), world=world)
+    world.drive()
+    refused(world, completion(world, "c1", o.Approve(arguments={"x": "other"})))
+    assert states(world) == {"c1": "deferred"}
+    complete(world, "c1", o.Approve())
+    assert world.take(RunTool).isolation == RunIsolated(network=True, writable=True)
 
 
 def test_after_a_crash_it_may_have_run_and_runs_again_only_in_a_sandbox() -> None:

@@ -133,6 +133,22 @@ def question_and(*names: str) -> World:
     return world
 
 
+@pytest.mark.parametrize(
+    ("outcome", "kind", "how"), [(o.Answer(value=True), "answer", "answered"), (o.CancelCall(), "cancel", "declined")]
+)
+def test_what_was_said_to_a_question_is_not_the_end_of_the_call(outcome: o.AnyOutcome, kind: str, how: str) -> None:
+    world = question_and()
+    complete(world, "c1", outcome)
+    said = {
+        "kind": kind,
+        "by": "test",
+        "client": CLIENT.wire(),
+        "at": at(world),
+        "text": f"{how} by test at {at(world)}",
+    }
+    assert (find(world, "c1").state, resolution_view(find(world, "c1")).wire()) == ("running", said)
+
+
 def failed() -> World:
     world = World()
     world.start("hello", e.STEP)

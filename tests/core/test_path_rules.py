@@ -45,7 +45,7 @@ def test_a_path_is_judged_without_what_does_not_count_in_it(path: str, tag: str)
 )
 @pytest.mark.parametrize("default", ["defer", "runSync"])
 def test_a_path_that_could_be_any_file_waits_for_somebody(path: str, default: str) -> None:
-    assert verdict(path, default=default) == ("defer", PATH_REASON if default == "runSync" else None)
+    assert verdict(path, default=default) == ("defer", PATH_REASON)
 
 
 def test_a_rule_that_names_just_this_spelling_counts() -> None:

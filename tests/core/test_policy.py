@@ -1,6 +1,7 @@
 """The verdict of an agent's policy: which rule decides, and what a match is (agent-file.md, Policy)."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from support.world import World, agent, tool
 from abey.core.policy import Judgement, Link, judge, strictness
 from abey.protocol.policy import AnyDisposition, Decorate, Defer, Deny, Policy, RunAsync, RunIsolated, RunSync
 
+HOLDING = ("deny", "defer")
 DENY = {"tag": "deny", "reason": "never"}
 
 
@@ -27,8 +29,8 @@ def ruled(*rules: dict[str, Any], default: Any = "runAsync") -> dict[str, Any]:
 
 
 def matched(wanted: Any, arguments: Any, pointer: str = "/x") -> bool:
-    rule = {"tool": "*", "match": {pointer: wanted}, "disposition": "defer"}
-    return verdict(ruled(rule), arguments).disposition == Defer()
+    rule = {"tool": "*", "match": {pointer: wanted}, "disposition": "runSync"}
+    return verdict(ruled(rule, default="defer"), arguments).disposition == RunSync()
 
 
 def test_any_deny_comes_before_the_first_match() -> None:
@@ -143,6 +145,20 @@ def test_values_of_different_types_are_not_confused(one: Any, other: Any) -> Non
     same = repr(one) == repr(other)
     nested = ({"a": [one]}, {"x": {"a": [other]}})
     assert (matched(one, {"x": other}), matched(*nested)) == (same, same)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [("5", 5), (5, "5"), ([4, 5], "5"), ({"glob": "5*"}, 52), ("true", True), (True, "true"), ({"glob": "1.*"}, 1.5)],
+)
+@pytest.mark.parametrize("kind", ["command", "http", "executables"])
+def test_what_a_program_is_given_as_the_same_text_is_held_back_alike(wanted: Any, given: Any, kind: str) -> None:
+    one = replace(tool("t"), definition={"kind": kind})
+    held = [Policy.model_validate(ruled({"tool": "t", "match": {"/x": wanted}, "disposition": by})) for by in HOLDING]
+    judged = [judge(agent((one,), policy), one, {"x": given}).disposition for policy in held]
+    assert judged == [Deny(), Defer()]
+    other = replace(one, definition={"kind": "mcp"})
+    assert [judge(agent((other,), policy), other, {"x": given}).disposition for policy in held] == [RunAsync()] * 2
 
 
 def test_numbers_are_equal_as_numbers() -> None:

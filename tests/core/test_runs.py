@@ -272,6 +272,15 @@ def test_a_synchronous_run_waits_for_nobody() -> None:
     assert came(done) == Came([], ["end waiting after 0"], "partialUserTurn")
 
 
+def test_a_synchronous_run_waits_for_what_it_has_started_in_the_background() -> None:
+    world = started(e.Run(synchronous=True))
+    done = world.model_says(answer(*asked("bg")))
+    wrote = ["candidate", "call-decided", "call-started", "waiting"]
+    assert came(done) == Came(wrote, ["run bg"], "partialUserTurn", "idle")
+    wrote = ["call-finished", "tool-results", "model-requested"]
+    assert came(world.tool_ends()) == Came(wrote, ["ask model"], "userTurn", "model")
+
+
 def test_no_step_begins_while_the_daemon_drains() -> None:
     world = started(e.STEP)
     send(world, run=e.STEP)

@@ -66,10 +66,16 @@ def test_a_suggestion_is_a_whole_rule_and_the_same_each_time() -> None:
 
 
 def test_of_a_shell_command_it_is_the_plain_command_and_its_beginning_where_that_only_looks() -> None:
-    exact = [(scope, {"/command": "git log -5"}) for scope in SCOPES]
-    like = [(scope, {"/command": {"glob": "git log*"}}) for scope in SCOPES]
-    assert offered(waiting("sh", {"command": "git log -5"})) == exact + like
+    exact = [(scope, {"/command": "git status -s"}) for scope in SCOPES]
+    like = [(scope, {"/command": {"glob": "git status*"}}) for scope in SCOPES]
+    assert offered(waiting("sh", {"command": "git status -s"})) == exact + like
     assert offered(waiting("sh", {"command": "git push"})) == [(scope, {"/command": "git push"}) for scope in SCOPES]
+
+
+@pytest.mark.parametrize("does", ["blame", "diff", "log", "shortlog", "show", "branch", "stash"])
+def test_what_writes_a_file_if_it_is_told_so_has_no_rule_about_its_beginning(does: str) -> None:
+    command = f"git {does} x"
+    assert offered(waiting("sh", {"command": command})) == [(scope, {"/command": command}) for scope in SCOPES]
 
 
 def test_where_a_shell_tool_takes_more_than_the_command_all_of_it_counts() -> None:

@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 from support.world import agent, plainly, tool
 
 from abey.core.agent import Tool
-from abey.core.policy import Floor, Judgement, Laws, Link, judge, policy_hash, strictness
+from abey.core.policy import (
+    DEFERS_REASON,
+    NOT_PLAIN_REASON,
+    UNCLEAR_REASON,
+    Floor,
+    Judgement,
+    Laws,
+    Link,
+    judge,
+    policy_hash,
+    strictness,
+)
 from abey.protocol.policy import Decorate, Defer, Deny, Policy, Rule, RunAsync, RunIsolated, RunSync, Timeout
 
 USER, WORKSPACE = "user", "workspace"
@@ -195,6 +206,21 @@ def test_what_may_be_denied_waits_even_where_a_rule_lets_all_run() -> None:
     file = policy(rule("runSync"), rule("deny", {"/cmd": {"glob": "rm *"}}))
     judged = verdict(file, command="$X", remembered=(remembered("runSync"),))
     assert judged.reason == "a rule that denies may be about it, and nobody can tell from the command"
+
+
+def test_a_call_that_several_hold_back_is_shown_with_every_reason() -> None:
+    floors = {USER: policy(rule({"tag": "defer", "reason": "a floor"}), rule("deny", {"/cmd": {"glob": "rm *"}}))}
+    parents = (policy(rule({"tag": "defer", "reason": "a file"})),)
+    judged = verdict(policy(rule({"tag": "defer", "reason": "a file"})), floors, "$X", parents=parents)
+    assert (judged.reason, judged.rule) == (f"a file; a floor; {UNCLEAR_REASON}", parents[0].rules[0])
+
+
+def test_a_doubt_is_told_also_where_the_call_would_wait_without_it() -> None:
+    deferring = policy(rule("defer", {"/cmd": {"glob": "curl *"}}), default="runSync")
+    allowing = policy(rule("runSync", {"/cmd": {"glob": "curl *"}}), default="defer")
+    denying = policy(rule("deny", {"/cmd": {"glob": "curl *"}}), default="defer")
+    told = [verdict(file, command="$X").reason for file in (deferring, allowing, denying)]
+    assert told == [DEFERS_REASON, NOT_PLAIN_REASON, UNCLEAR_REASON]
 
 
 def test_the_policy_hash_covers_all_that_has_a_say() -> None:

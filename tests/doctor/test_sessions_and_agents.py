@@ -310,6 +310,6 @@ def test_agents_and_the_variables_they_name_but_never_a_value(subject: Subject) 
 
 def test_a_place_without_agents(subject: Subject) -> None:
     folder = subject.config_dir / "agents"
-    advice = f"put agent files into {folder}, or say --agent-file"
+    advice = "`abey agents new SLUG` writes one there; or say --agent-file FILE"
     assert list(agent_files.agents(FakeHost(), subject)) == [info("agents", f"there is no agent in {folder}", advice)]
     assert not os.path.lexists(subject.config_dir)

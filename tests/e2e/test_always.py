@@ -163,6 +163,9 @@ def test_a_damaged_file_lets_nothing_run_is_told_and_kept(place: Place) -> None:
     path = place.root / "config" / "rules.json"
     path.write_text("{")
     assert states(place, waiting(place, BUMP)) == ["deferred"]
+    eager = place.agent("eager", script=[calls(BUMP), says("done")])
+    (held,) = pending(place, place.json("run", "--agent-file", str(eager), "-p", "go", code=3)["session"]["sessionId"])
+    assert (held["reason"].startswith(f"no remembered rule is known: {path} is damaged"), place.ran()) == (True, 1)
     listed = place.run("rules", "list")
     assert (listed.code, listed.out, "no rule counts" in listed.err) == (0, "", True)
     place.abey("rules", "add", "bump", "--scope", "user", "--disposition", "deny", "--any-arguments")

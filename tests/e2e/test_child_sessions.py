@@ -103,6 +103,17 @@ def test_the_final_text_of_a_child_is_the_result_of_the_call_that_asked_for_it(p
     }
 
 
+def test_a_synchronous_run_waits_for_its_child_which_waits_for_nobody_either(place: Place, peer: Peer) -> None:
+    reviewer(place, calls(("bump", {})), says("not bumped"), rules=[deferred("bump")])
+    family = Family(place, peer, parent(place), run="none")
+    done = family.run(synchronous=True)
+    assert (done["outcome"], done["session"]["output"]) == ("completed", "all reviewed")
+    assert (family.calls(), family.calls(family.child)) == (
+        [("reviewer", "completed", "not bumped")],
+        [("bump", "denied", "needs a decision, and this run is synchronous")],
+    )
+
+
 def test_while_a_child_waits_for_an_approval_its_parent_says_so_and_the_approval_moves_both(
     place: Place, peer: Peer
 ) -> None:

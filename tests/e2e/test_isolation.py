@@ -1,5 +1,6 @@
 """Calls that run in a sandbox, and those that wait for one, through the installed programs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,45 @@ def test_nothing_of_an_isolated_call_outlives_a_killed_daemon(place: Place, kind
     until(lambda: alive(mark) == [])
     [call] = place.session("s1")["pending"]
     assert call["kind"] == "uncertain"
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
+def test_what_a_killed_daemon_left_of_its_sandboxes_goes_with_the_next(place: Place, kind: str) -> None:
+    found(kind)
+    if kind == "landlock":
+        break_bubblewrap(place)
+    scratch = place.root / "scratch"
+    scratch.mkdir()
+    place.env["TMPDIR"] = str(scratch)
+    place.abey("daemon", "restart")
+    rule = WRITING if kind == "bubblewrap" else BOXED
+    mark = f"96.{place.root.stat().st_ino}"
+    config = place.config(script=[calls(("sh", {"command": f"sleep {mark}"})), says("end")], rules=[rule])
+    params = {"config": config, "prompt": "go", "cwd": str(place.work), "run": "turn", "wait": False}
+    with place.peer() as peer:
+        peer.request("agents/start", sessionId="s1", **params)
+        until(lambda: alive(mark))
+        kill(peer.pid)
+    left = sorted(path.name for path in (*place.work.iterdir(), *scratch.iterdir()))
+    until(lambda: alive(mark) == [])
+    place.session("s1")
+    assert (len(left), [*place.work.iterdir(), *scratch.iterdir()]) == (2 if kind == "bubblewrap" else 1, [])
+
+
+EDIT = """sed 's/"tag": "runIsolated", "writable": true/"tag": "runSync"/'"""
+
+
+@pytest.mark.parametrize("name", ["agent.json", "deep/agent.json"])
+def test_a_program_in_a_sandbox_does_not_change_the_agent_file_of_its_session(place: Place, name: str) -> None:
+    found("bubblewrap")
+    attack = f"touch ran; {EDIT} -i {name}; {EDIT} {name} > new; mv new {name}; mv deep away; cp -r away deep"
+    out = place.root / "escaped"
+    script = [calls(("sh", {"command": attack})), calls(("sh", {"command": f"echo x > {out}"})), says("end")]
+    file = place.work / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text := json.dumps(place.config(script=script, rules=[WRITING])))
+    place.rpc("agents/start", sessionId="s1", agentFile=str(file), prompt="go", cwd=str(place.work), run="turn")
+    assert ((place.work / "ran").exists(), out.exists(), file.read_text() == text) == (True, False, True)
 
 
 def test_the_doctor_says_what_runs_isolated_calls(place: Place) -> None:

@@ -3,11 +3,12 @@
 import itertools
 import json
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.e2e import Place, calls, says, until
+from support.e2e import Place, calls, kill, says, until
 from support.e2e_peer import Peer, Refusal
 from support.mcp_desk import RAW
 from support.plain_editor import arguments, plain_editor
@@ -159,6 +160,32 @@ def test_nothing_of_a_server_is_left_once_its_session_or_the_daemon_ends(
         case "shutdown":
             peer.request("agents/shutdown", mode="now")
     until(lambda: alive(mark) == [], "for the server to end")
+
+
+def test_a_server_that_says_nothing_when_an_approved_call_needs_it_keeps_no_daemon_from_its_end(
+    place: Place, mark: str
+) -> None:
+    words = place.root / "words"
+    words.write_text("")
+    server = ["sh", "-c", f'exec {" ".join(RAW)} $(cat {words}) "$0"', mark]
+    agent = config(place, mark, calls(("mcp_it_act", {})), says("done"), entry={"command": server})
+    with place.peer() as peer:
+        session_id = begun(peer, place, agent)
+    place.kill_daemon()
+    words.write_text("mute stays")
+    with place.peer() as peer:
+        call = pending(peer, session_id)
+        approves = {"token": call["token"], "outcome": {"kind": "approve"}, "argumentsHash": call["argumentsHash"]}
+        asked = peer.start("agents/complete", **approves)
+        until(lambda: alive(mark), "for the server to start")
+        kill(peer.pid, signal.SIGTERM)
+        with pytest.raises(Refusal) as refusal:
+            peer.answer(asked)
+    until(lambda: alive(mark) == [], "for the server to end")
+    words.write_text("")
+    with place.peer() as peer:
+        done = peer.request("agents/complete", **approves, resume=True)
+    assert (refusal.value.kind, done["session"]["output"]) == ("daemon/draining", "done")
 
 
 def test_a_server_keeps_its_state_from_turn_to_turn_and_is_started_anew_where_it_died(

@@ -3,8 +3,12 @@
 garbage: lines that are no messages stand between the messages
 mute: nothing is ever answered
 fickle: it says that its tools changed whenever it is asked for them
+senseless: it has tools that are answered with what is no answer
+slow: it answers with what its own pattern takes ages to check
 forever: its list of tools has no end
 odd: its tools have hostile names and schemas
+large: its first tool has more to say than anybody wants to hear
+turncoat: once its tools are known it has others of the same names, and says so
 quits: it ends in the middle of a call
 growing: every listing has a tool more
 """
@@ -40,8 +44,15 @@ def tools() -> list[dict[str, Any]]:
     if "odd" in WORDS:
         names = ["a b", "a\tb", "a/b", "x" * 300, "x" * 301, "\u202eevil", ""]
         return [*map(tool, names), tool("bad", inputSchema={"type": "object", "properties": {"a": {"type": 5}}})]
+    if "large" in WORDS:
+        return [tool("chatty", description="x" * (2 << 20)), tool(f"say_{state['listed']}")]
+    if "turncoat" in WORDS:
+        return [tool("say", description=f"the list {state['listed']}")]
     more = [tool(f"more_{number}") for number in range(state["listed"])] if "growing" in WORDS else []
     names = ["say", "die", "big", "ask", "calls", "link", "noise", "fields", "half", "hang"]
+    names += ["list", "deep"] if "senseless" in WORDS else []
+    slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+    more += [tool("slow", outputSchema=slow)] if "slow" in WORDS else []
     return [*(tool(name, annotations={"readOnlyHint": True}) for name in names), tool("act"), *more]
 
 
@@ -68,6 +79,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
             return content(text("quiet"))
         case "half":
             return content(text("half \ud800 a character"), structuredContent={"a": 1})
+        case "slow":
+            return content(structuredContent={"a": "a" * 40 + "!"})
         case "link":
             return content(
                 {"type": "resource_link", "uri": "file:///a", "name": "a", "mimeType": "text/plain"},
@@ -96,7 +109,7 @@ def answer(message: dict[str, Any]) -> None:
         case {"method": "tools/list", "id": request_id}:
             more = {"nextCursor": f"page {state['listed']}"} if "forever" in WORDS else {}
             send({"id": request_id, "result": {"tools": tools(), **more}})
-            if "fickle" in WORDS:
+            if "fickle" in WORDS or ("turncoat" in WORDS and state["listed"] == 1):
                 send({"method": "notifications/tools/list_changed"})
         case {"method": "tools/call", "id": request_id, "params": params} if params["name"] in ("ask", "fields"):
             ask(request_id, params["name"])
@@ -108,6 +121,11 @@ def answer(message: dict[str, Any]) -> None:
         case {"method": "tools/call", "id": request_id, "params": params}:
             if "quits" in WORDS:
                 sys.exit("it had enough")
+            if params["name"] in ("list", "deep"):
+                result = "[]" if params["name"] == "list" else "[" * 20_000 + "]" * 20_000
+                sys.stdout.write(f'{{"jsonrpc": "2.0", "result": {result}, "id": {request_id}}}\n')
+                sys.stdout.flush()
+                return
             send({"id": request_id, "result": call(params["name"], params.get("arguments") or {})})
         case {"id": str() as question, "result": result}:
             send({"id": int(question.split()[1]), "result": content(text(json.dumps(result)))})

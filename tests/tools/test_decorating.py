@@ -15,6 +15,7 @@ from support.processes import FakeSpool, call_of, command_tool, until
 from abey.core.conversation import ToolOutcome
 from abey.protocol.journal import BlobRef
 from abey.protocol.policy import AnyDecorator, Cache, Label, Retries, Timeout, Truncate
+from abey.protocol.transcript import Question
 from abey.runtime.clock import ManualClock
 from abey.runtime.ports import Progress, ToolCall
 from abey.runtime.tools import decorating
@@ -45,7 +46,7 @@ class Fake:
     begun: int = 0
     cut: int = 0
 
-    async def run(self) -> ToolOutcome:
+    async def run(self, _: ToolCall) -> ToolOutcome:
         seconds, outcome = self.script[min(self.begun, len(self.script) - 1)]
         self.begun += 1
         try:
@@ -98,6 +99,27 @@ async def test_a_timeout_ends_the_run_first(seconds: float, told: str) -> None:
         1,
         seconds,
     )
+
+
+@pytest.mark.parametrize(("after", "told"), [(1, "said: True"), (3, "tool call timed out after 4s")])
+async def test_the_time_stands_still_while_a_person_is_asked(after: float, told: str) -> None:
+    """Of the four seconds two are over when somebody is asked, who takes a day."""
+    bench = Bench([])
+
+    async def asked(_: Question) -> bool:
+        await bench.clock.sleep(86_400)
+        return True
+
+    async def run(call: ToolCall) -> ToolOutcome:
+        await bench.clock.sleep(2)
+        value = await call.ask(Question(kind="approval", prompt="?"))
+        await bench.clock.sleep(after)
+        return ToolOutcome(f"said: {value}")
+
+    decorated = Decorated(command_tool(["true"]), replace(bench.call(), ask=asked), run)
+    limits = [Timeout(seconds=40), Timeout(seconds=4)]
+    outcome = await bench.clock.run(asyncio.ensure_future(bench.decorating.outcome(decorated, limits)))
+    assert outcome.content == told
 
 
 async def test_a_run_that_is_in_time_is_left_alone() -> None:

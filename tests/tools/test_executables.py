@@ -383,7 +383,7 @@ async def test_a_program_that_came_went_or_changed_has_the_folder_asked_anew(ben
     ]
 
 
-@pytest.mark.parametrize("change", ["content", "link", "gone"])
+@pytest.mark.parametrize("change", ["content", "link", "gone", "pipe"])
 async def test_a_program_that_is_no_longer_the_one_that_described_itself_is_not_run(bench: Bench, change: str) -> None:
     """Whoever approved the call was shown the other one."""
     away = install(bench.cwd, "away", described(), "touch ran; echo first")
@@ -397,9 +397,12 @@ async def test_a_program_that_is_no_longer_the_one_that_described_itself_is_not_
         link.unlink()
     if change == "link":
         link.symlink_to(other)
+    if change == "pipe":
+        os.mkfifo(link)  # nobody writes to it
     outcome = await bench.run(tool)
     told = {
         "gone": f"cannot start {link}: No such file or directory",
+        "pipe": f"cannot start {link}: it is no file",
     }.get(change, f"{link} is another program than the one that described itself; it was not run")
     assert (outcome, (bench.cwd / "ran").exists()) == (ToolOutcome(told, "tool/failed"), False)
 

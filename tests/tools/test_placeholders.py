@@ -50,6 +50,8 @@ def test_where_no_properties_are_declared_every_name_is_a_placeholder() -> None:
         (["p", "{x}"], {"x": "\ud800"}, "the argument filled from x holds half a surrogate pair, which is no text"),
         (["p\0"], {}, "an argument of the agent file holds a NUL character, which no program can be given"),
         (["{x}"], {}, "no program is left to run: its placeholder has no value"),
+        (["sh", "-c", "{x}", "{y}"], {"y": "rm z"}, "the shell has no command to run: x has no value"),
+        (["sh", "-c", "cd z && {x}"], {"x": None}, "the shell has no command to run: x has no value"),
     ],
 )
 def test_what_no_program_can_be_given_is_refused(argv: list[str], arguments: dict[str, Any], message: str) -> None:
@@ -70,6 +72,13 @@ def test_what_looks_like_a_placeholder_and_is_none_is_found() -> None:
         (["bash", "-l", "-c", "echo {x}"], ("x",)),
         (["bash", "-c", "echo", "{x}"], ()),
         (["bash", "{x}"], ()),
+        (["bash", "-ce", "{x}"], ("x",)),
+        (["bash", "-c", "--", "{x}"], ("x",)),
+        (["bash", "-c", "-l", "-o", "pipefail", "{x}", "{y}"], ("x",)),
+        (["env", "bash", "-c", "{x}"], ("x",)),
+        (["docker", "exec", "-i", "c", "/bin/ash", "-c", "{x}"], ("x",)),
+        (["fish", "-c", "{x}"], ("x",)),
+        (["bash", "-c"], ()),
         (["python", "-c", "{x}"], ()),
     ],
 )

@@ -1,6 +1,7 @@
 """The tools that only their sources know: asked once, kept, renewed, let go (tools/toolbox.py)."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -143,15 +144,25 @@ async def test_a_listing_that_is_cancelled_in_the_middle_loses_nothing_that_was_
     assert opener.diary == ["open a", "open b", "close a"]
 
 
-async def test_what_comes_after_the_release_is_closed_at_once() -> None:
-    opener, one = Source(held={"a": asyncio.Event()}), agent(source("a"))
+@pytest.mark.parametrize("ends", [lambda boxes: boxes.release(session().id), Toolboxes.close])
+async def test_a_listing_ends_with_its_session_whatever_a_source_waits_for(
+    ends: Callable[[Toolboxes], Awaitable[None]],
+) -> None:
+    opener, one = Source(held={"b": asyncio.Event()}), agent(source("a"), source("b"))
     boxes = Toolboxes({"fake": opener})
-    listing = asyncio.create_task(boxes.list(one, session()))
-    await until(lambda: opener.diary == ["open a"])
-    await boxes.release(session().id)
-    opener.held["a"].set()
-    await listing
-    assert (opener.diary, known(boxes, one, 2)) == (["open a", "close a"], ([], {}, True))
+    listings = [asyncio.create_task(boxes.list(one, session())) for _ in range(2)]
+    await until(lambda: "a" in opener.made)
+    await ends(boxes)
+    await asyncio.gather(*listings)
+    assert (opener.diary, known(boxes, one, 2)) == (["open a", "open b", "close a"], ([], {}, True))
+
+
+async def test_nothing_is_opened_once_all_is_closed() -> None:
+    opener, one = Source(), agent(source("a"))
+    boxes = Toolboxes({"fake": opener})
+    await boxes.close()
+    await boxes.list(one, session())
+    assert opener.diary == []
 
 
 async def test_two_listings_at_once_open_each_source_once() -> None:

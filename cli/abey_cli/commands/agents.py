@@ -49,7 +49,7 @@ def _arguments(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise usage(f"the arguments are no JSON value: {error}") from error
+        raise usage(f'the arguments are no JSON value, such as \'{{"path": "notes.txt"}}\': {error}') from error
 
 
 def _show_agents(context: Context, result: Any) -> None:

@@ -8,7 +8,7 @@ from abey.shared.escaping import escape_line
 from abey.shared.kinds import EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
-from abey_cli.failures import usage
+from abey_cli.failures import Failure, usage
 from abey_cli.rule_lines import rule_line, rule_lines
 from abey_cli.workspaces import workspace
 
@@ -33,9 +33,20 @@ def add(context: Context) -> int:
 def remove(context: Context) -> int:
     session = _session(context)
     rule_id = _whole(context, context.options.rule, session)
-    result = context.request("agents/rules", action="remove", ruleId=rule_id, sessionId=session, **_effect(context))
+    try:
+        result = context.request("agents/rules", action="remove", ruleId=rule_id, sessionId=session, **_effect(context))
+    except Failure as failure:
+        raise _with_the_way_out(failure, session) from failure
     context.answer(result, lambda: context.console.note(f"forgotten: {escape_line(rule_id)}"))
     return EXIT_OK
+
+
+def _with_the_way_out(failure: Failure, session: str | None) -> Failure:
+    """The same refusal; of a rule that is not there it says where others are."""
+    if failure.kind != "arguments/invalid":
+        return failure
+    others = "`abey rules list` has those there are" if session else "those of a session go with --session ID"
+    return Failure(f"{failure.message}; {others}", failure.code, failure.data)
 
 
 def _effect(context: Context) -> dict[str, Any]:

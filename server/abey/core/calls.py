@@ -69,11 +69,12 @@ _RESOLVED: dict[str, CallState] = {
 def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
     outcome: AnyOutcome = data.outcome
     if data.answers_question:
-        return replace(call, question=None)
+        return replace(call, question=None, answered=data, answered_at=at)
     resolution = data
     if outcome.kind == "rerun" and call.resolution is not None and data.arguments is None:
         edited = {"arguments": call.resolution.arguments, "preimage": call.resolution.preimage}
         resolution = data.model_copy(update=edited) if call.resolution.arguments is not None else data
     state = _RESOLVED[outcome.kind]
     ended = at if state in ("denied", "completed", "failed", "cancelled") else None
-    return replace(call, resolution=resolution, resolved_at=at, state=state, ended_at=ended, question=None)
+    decided = replace(call, resolution=resolution, resolved_at=at, answered=None, answered_at=None)
+    return replace(decided, state=state, ended_at=ended, question=None)

@@ -12,6 +12,7 @@ from abey.core.events import UNTIL_YIELD, Complete
 from abey.core.hashes import parse_arguments, shown_hash
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
+from abey.core.opinions import lets_more
 from abey.core.policy import Judgement, judge
 from abey.core.questions import answer
 from abey.core.remembering import apply_rule, current, holds, remember, rule_of_answer
@@ -176,9 +177,10 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
 
 
 def _forbids(judged: Judgement, call: Call) -> bool:
-    """Whether a verdict of now forbids what the one that was shown let somebody approve."""
-    unboxed = call.verdict is None or isolation_of(call.verdict) is None
-    return isinstance(base_disposition(judged.disposition), Deny) or (judged.isolation is not None and unboxed)
+    """Whether a verdict of now forbids what the one that was shown let somebody approve: at all, or in its sandbox."""
+    shown = isolation_of(call.verdict) if call.verdict else None
+    denied = isinstance(base_disposition(judged.disposition), Deny)
+    return denied or (judged.isolation is not None and lets_more(shown, judged.isolation))
 
 
 def _inject(draft: Draft, call: Call, event: Complete, rule: Rule | None) -> Draft:

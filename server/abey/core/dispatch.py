@@ -38,7 +38,7 @@ def continue_phase(draft: Draft) -> Draft:
     blocked = False
     for call in startable(draft.session) if draft.context.no_tools is None else ():
         if _in_background(draft, call):
-            draft = start_call(draft, call, background=True)
+            draft = _awaited(start_call(draft, call, background=True), call)
         elif not blocked and _has_room(draft, call):
             draft = start_call(draft, call, background=False)
         else:
@@ -196,6 +196,14 @@ def _in_background(draft: Draft, call: Call) -> bool:
         return True
     disposition: Any = base_disposition(call.verdict.disposition) if call.verdict else None
     return call.state == "ready" and isinstance(disposition, RunAsync)
+
+
+def _awaited(draft: Draft, call: Call) -> Draft:
+    """A synchronous run waits for nobody, but for what it has started in the background itself."""
+    active = draft.work.run
+    if active is None or not active.run.synchronous:
+        return draft
+    return draft.with_work(replace(draft.work, run=replace(active, awaits=active.awaits | {call.call_id})))
 
 
 def _has_room(draft: Draft, call: Call) -> bool:

@@ -14,6 +14,8 @@ from abey.protocol.base import Json
 from abey.protocol.policy import AnyDisposition, Defer, Deny, PolicyRule, Rule
 
 _MISSING = object()
+_TEXTUAL = ("command", "executables", "http")
+"""Kinds of tools whose programs are given every value as a text."""
 
 AnyRule = PolicyRule | Rule
 
@@ -69,9 +71,11 @@ class Case:
         if self.tool.kind == "workspace" and pointer == "/path" and isinstance(value, str):
             return _of_path(value, wanted)
         script = self.script
+        holds_back = isinstance(base_disposition(disposition), Deny | Defer)
         if script is None or not self._is_command(pointer, script):
-            return Match.YES if _matches(value, wanted) else Match.NO
-        if isinstance(base_disposition(disposition), Deny | Defer):
+            alike = holds_back and self.tool.kind in _TEXTUAL and _matches(_as_text(value), _as_text(wanted))
+            return Match.YES if alike or _matches(value, wanted) else Match.NO
+        if holds_back:
             return Match.YES if _matches(value, wanted) else _in_part(script, wanted)
         if script.plain and (_equals(value, wanted) or any(one.is_plainly(script) for one in _patterns(wanted))):
             return Match.YES
@@ -130,6 +134,13 @@ def _matches(value: Any, wanted: Json) -> bool:
 def _equals(value: Any, wanted: Json) -> bool:
     """The same without globs."""
     return any(_equals(value, one) for one in wanted) if isinstance(wanted, list) else _same(value, wanted)
+
+
+def _as_text(value: Json) -> Json:
+    """Numbers and truth values as such a program is given them: it cannot tell 5 from "5". Those in a list each."""
+    if isinstance(value, list):
+        return [_as_text(one) for one in value]
+    return value if value is None or isinstance(value, str | dict) else json.dumps(value)
 
 
 def _same(one: Json, other: Json) -> bool:

@@ -6,6 +6,9 @@ from abey.core.calls import base_disposition
 from abey.core.matching import AnyRule, Link
 from abey.protocol.policy import AnyDisposition, Decorate, Defer, Deny, PolicyRule, RunIsolated
 
+BETWEEN = "; "
+"""What stands between two reasons."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
@@ -49,12 +52,12 @@ def strictness(disposition: AnyDisposition) -> int:
 
 
 def stricter(one: Opinion, other: Opinion) -> Opinion:
-    """The stricter of the two; `one` where they are alike. Nothing that either of them holds back is let go: its
-    sandbox, its `serial`, its decorators, the sooner end."""
+    """The stricter of the two; `one` where they are alike, with the reasons of both. Nothing that either of them holds
+    back is let go: its sandbox, its `serial`, its decorators, the sooner end."""
     ends = [at for at in (one.expire_seconds, other.expire_seconds) if at is not None]
     isolation = _narrower(one.isolation, other.isolation)
     changed = strictness(other.disposition) > strictness(one.disposition)
-    disposition = within(one.disposition, other.disposition) if changed else one.disposition
+    disposition = within(one.disposition, other.disposition) if changed else _for_both(one, other)
     if isolation is not None and isinstance(base_disposition(disposition), RunIsolated):
         disposition = within(disposition, isolation)
     return replace(
@@ -81,6 +84,20 @@ def within(decorated: AnyDisposition, inner: AnyDisposition) -> AnyDisposition:
     if isinstance(decorated, Decorate):
         return decorated.model_copy(update={"inner": within(decorated.inner, inner)})
     return inner
+
+
+def _for_both(one: Opinion, other: Opinion) -> AnyDisposition:
+    """What `one` says; a call that both hold back is shown with why either does."""
+    base, second = base_disposition(one.disposition), base_disposition(other.disposition)
+    if not (isinstance(base, Defer) and isinstance(second, Defer)):
+        return one.disposition
+    told = dict.fromkeys(reason for said in (base, second) if said.reason for reason in said.reason.split(BETWEEN))
+    return within(one.disposition, base.model_copy(update={"reason": BETWEEN.join(told) or None}))
+
+
+def lets_more(sandbox: RunIsolated | None, other: RunIsolated) -> bool:
+    """Whether what runs in the first could do what the other sandbox keeps it from."""
+    return sandbox is None or bool((sandbox.network and not other.network) or (sandbox.writable and not other.writable))
 
 
 def _narrower(one: RunIsolated | None, other: RunIsolated | None) -> RunIsolated | None:

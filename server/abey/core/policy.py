@@ -24,6 +24,7 @@ __all__ = ["Floor", "Judgement", "Laws", "Link", "judge", "policy_hash", "strict
 EXTERNAL_REASON = "only others can run it"
 DESTRUCTIVE_REASON = "the tool can change things"
 UNCLEAR_REASON = "a rule that denies may be about it, and nobody can tell from the command"
+DEFERS_REASON = "a rule that defers may be about it, and nobody can tell from the command"
 NOT_PLAIN_REASON = "a rule may be about a part of it, and lets only one plain command run"
 
 _SCOPES = ("session", "workspace", "user")
@@ -32,7 +33,7 @@ _SCOPES = ("session", "workspace", "user")
 @dataclass(frozen=True, slots=True)
 class Floor:
     """The policy of a `policy.json`; `layer` is whose it is: `user` or `workspace`. `broken` says why nobody knows what
-    it says: then no call runs by itself."""
+    it says, or what the remembered rules (`rule`) do: then no call runs by itself."""
 
     layer: str
     policy: Policy
@@ -127,8 +128,7 @@ def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> I
     remembered = take(laws.remembered)
     own = _whole(agent.policy, "agent", tool, take((agent.policy or Policy()).rules))
     yield loosened(own, _first(remembered))
-    if _unsure(one for one in remembered if isinstance(base_disposition(one.rule.disposition), Defer)):
-        yield _deferred("rule", _doubt(tool, NOT_PLAIN_REASON))
+    yield from _unsure("rule", tool, [one for one in remembered if _defers(one.rule)])
     for floor in laws.floors:
         yield from _of_floor(floor, tool, take(floor.policy.rules))
     for policy in laws.parents:
@@ -143,7 +143,9 @@ def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> I
 def _whole(policy: Policy | None, layer: str, tool: Tool, asked: Sequence[Asked]) -> Opinion:
     """What a policy says that has to say something: its first rule that matches, else its default."""
     found = _first(asked) or _default(policy, layer) or _without_default(layer, tool)
-    return stricter(found, _deferred(layer, _doubt(tool, NOT_PLAIN_REASON))) if _unsure(asked) else found
+    for doubt in _unsure(layer, tool, asked):
+        found = stricter(found, doubt)
+    return found
 
 
 def _of_floor(floor: Floor, tool: Tool, asked: Sequence[Asked]) -> Iterator[Opinion]:
@@ -154,22 +156,25 @@ def _of_floor(floor: Floor, tool: Tool, asked: Sequence[Asked]) -> Iterator[Opin
     found = _first(asked) or _default(floor.policy, floor.layer)
     if found is not None:
         yield found
-    if _unsure(asked):
-        yield _deferred(floor.layer, _doubt(tool, NOT_PLAIN_REASON))
+    yield from _unsure(floor.layer, tool, asked)
 
 
 def _first(asked: Sequence[Asked]) -> Opinion | None:
     return next((opinion(one.rule.disposition, one.rule) for one in asked if one.match is Match.YES), None)
 
 
-def _unsure(asked: Iterable[Asked]) -> bool:
-    """Whether a rule before the first that matches may match, too."""
+def _unsure(layer: str, tool: Tool, asked: Iterable[Asked]) -> Iterator[Opinion]:
+    """One that the call waits, where a rule before the first that matches may match, too."""
     for one in asked:
         if one.match is Match.YES:
-            return False
+            return
         if one.match is Match.MAYBE and not denies(one.rule):
-            return True
-    return False
+            yield _deferred(layer, _doubt(tool, DEFERS_REASON if _defers(one.rule) else NOT_PLAIN_REASON))
+            return
+
+
+def _defers(rule: AnyRule) -> bool:
+    return isinstance(base_disposition(rule.disposition), Defer)
 
 
 def _default(policy: Policy | None, layer: str) -> Opinion | None:

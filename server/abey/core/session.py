@@ -36,7 +36,8 @@ FINAL_STATES: frozenset[CallState] = frozenset({"completed", "failed", "denied",
 class Call:
     """A tool call and everything recorded about it. `arguments` is the model's own text.
 
-    Without a `verdict` it is undecided. `in_doubt` marks a call whose records were cut off by a crash of the disk.
+    Without a `verdict` it is undecided. `answered` is what was said to its last question. `in_doubt` marks a call whose
+    records were cut off by a crash of the disk.
     """
 
     call_id: str
@@ -50,6 +51,8 @@ class Call:
     question: Question | None = None
     resolution: CallResolved | None = None
     resolved_at: Timestamp | None = None
+    answered: CallResolved | None = None
+    answered_at: Timestamp | None = None
     started: CallStarted | None = None
     started_at: Timestamp | None = None
     finished: CallFinished | None = None

@@ -125,7 +125,8 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
     if after is not draft or (run.patient and not run.synchronous):
         return after
     asking = {call.call_id for call in open_calls(session) if call.question is not None}
-    awaited = any(one.call_id in active.awaits - asking and one.child_id is None for one in draft.work.live)
+    mine = [one for one in draft.work.live if one.child_id is None or run.synchronous]
+    awaited = any(one.call_id in active.awaits - asking for one in mine)
     return draft if awaited else end_run(draft, "waiting")
 
 

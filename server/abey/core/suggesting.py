@@ -21,19 +21,18 @@ _PLAIN = re.compile(rf"(?!{_BARE}*=){_WORD}(?: {_WORD})*")
 
 _PROGRAM = re.compile(r"[./]*[A-Za-z0-9_][A-Za-z0-9_./+-]*")
 _STARTERS = """
-. alias ash bash batch bind builtin busybox bwrap caffeinate case chroot chrt command compgen complete coproc csh
-dash do doas done elif else enable end env esac eval exec fakeroot fc fi find firejail fish flock for foreach
-function gdb hash if in ionice ksh ltrace mapfile mksh nice nocorrect noglob nohup nsenter parallel pkexec proot
-pwsh rbash readarray repeat rlwrap runuser script select setpriv setsid sh source ssh stdbuf strace su sudo systemd-run
-taskset tcsh then time timeout toybox trap unbuffer unshare until watch while xargs zsh
+. alias ash at bash batch bind builtin busybox bwrap caffeinate case cgexec chpst chroot chrt command compgen complete
+coproc csh dash dbus-run-session do doas done elif else enable end env esac eval exec fakeroot faketime fc fi find
+firejail fish flock for foreach function gdb hash if in ionice ksh ltrace mapfile mksh nice nocorrect noglob nohup
+nsenter numactl parallel pkexec prlimit proot pwsh rbash readarray repeat rlwrap runcon runuser script select setarch
+setpriv setsid sg sh source ssh stdbuf strace su sudo systemd-run taskset tcsh then time timeout toybox trap unbuffer
+unshare until valgrind watch while xargs zsh
 """
 STARTERS = frozenset(_STARTERS.split())
 """What starts another program, or is no program: of its words nobody can tell what will run."""
-LOOKING = frozenset(
-    {("ls",), ("pwd",)}
-    | {("git", word) for word in ("blame", "describe", "diff", "log", "ls-files", "shortlog", "show", "status")}
-)
-"""The beginnings of commands that only look at what is there."""
+LOOKING = frozenset({("ls",), ("pwd",)} | {("git", word) for word in ("describe", "ls-files", "status")})
+"""The beginnings of commands that only look at what is there, whatever follows them. `git log` is none: it writes what
+its format says to the file that its `--output` names, and so do all that show changes."""
 
 Match = dict[str, Json]
 

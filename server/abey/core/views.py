@@ -107,11 +107,11 @@ def turn_items(turn: Turn) -> Iterator[t.Item]:
 
 
 def resolution_view(call: Call) -> Resolution:
-    """What came of a call whose answer was recorded first."""
-    resolved, at = call.resolution, call.resolved_at
+    """What came of a call whose answer was recorded first, or of what it asked last."""
+    resolved, at = (call.answered, call.answered_at) if call.answered else (call.resolution, call.resolved_at)
     if resolved is not None and at is not None:
         kind, by, message = resolved.outcome.kind, resolved.by, getattr(resolved.outcome, "message", None)
-        how = _PAST.get(kind, kind) + (" with edited arguments" if resolved.arguments is not None else "")
+        how = _past(resolved) + (" with edited arguments" if resolved.arguments is not None else "")
         text = f"{how} by {by} at {at}" + (f": {message}" if message else "")
         return Resolution(kind=kind, by=by, client=resolved.client, at=at, message=message, text=text)
     at = call.ended_at or call.decided_at or ""
@@ -120,7 +120,13 @@ def resolution_view(call: Call) -> Resolution:
     return Resolution(kind=outcome, by=by, at=at, text=f"{outcome} at {at}, before anybody answered")
 
 
+def _past(resolved: CallResolved) -> str:
+    kind = resolved.outcome.kind
+    return "declined" if resolved.answers_question and kind == "cancel" else _PAST[kind]
+
+
 _PAST = {
+    "answer": "answered",
     "approve": "approved",
     "deny": "denied",
     "result": "completed with a result",

@@ -84,8 +84,10 @@ class App:
         families = Families(sessions, versions, registry, keys, store, lambda: self._scheduler)
         self._children = families.children
         self._remembering = Remembering(settings.config_dir / "rules.json", io)
-        self._laws = Lawgiving(floors, self._remembering.remembered, self._remembering.items)
-        ports = self._ports(clock, registry, keys, families)
+        self._laws = Lawgiving(
+            floors, self._remembering.remembered, self._remembering.items, lambda: self._remembering.fault
+        )
+        ports = self._ports(clock, registry, keys, families, io)
         self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
@@ -106,10 +108,10 @@ class App:
         self._publisher.follow(agent_documents)
         self.surface = self._surface()
 
-    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys, families: Families) -> Ports:
+    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys, families: Families, io: FileIO) -> Ports:
         env = self._settings.env
         own = own_of(self._settings, registry)
-        sandbox = make_sandbox(self._settings)
+        sandbox = make_sandbox(self._settings, registry, io)
         tooling = make_tools(self._helper, clock, env, own, sandbox, self._publisher)
         return Ports(
             clock=clock,

@@ -9,6 +9,7 @@ from abey.daemon.settings import Settings
 from abey.runtime.agents.registry import Registry
 from abey.runtime.models.network import Network
 from abey.runtime.ports import Clock, Listener, Toolbox, ToolRunner
+from abey.runtime.store.io import FileIO
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.executables.folder import ExecutablesOpener
 from abey.runtime.tools.executables.runner import ExecutableRunner
@@ -18,6 +19,7 @@ from abey.runtime.tools.processes import Starter
 from abey.runtime.tools.programs import Programs
 from abey.runtime.tools.sandbox.launcher import SandboxedLauncher
 from abey.runtime.tools.sandbox.layout import surroundings
+from abey.runtime.tools.sandbox.leftovers import Leftovers
 from abey.runtime.tools.sandbox.sandbox import Sandbox
 from abey.runtime.tools.toolbox import Opener, Toolboxes
 from abey.runtime.tools.workspace.paths import Own
@@ -33,9 +35,12 @@ class Tooling:
     preview: Look
 
 
-def make_sandbox(settings: Settings) -> Sandbox:
+def make_sandbox(settings: Settings, registry: Registry, io: FileIO) -> Sandbox:
     """What keeps programs from the rest of this user's things, and from ours."""
-    return Sandbox(surroundings((settings.state_dir, settings.config_dir, settings.runtime_dir), settings.env))
+    ours = (settings.state_dir, settings.config_dir, settings.runtime_dir)
+    leftovers = Leftovers(settings.state_dir / "leftovers.json", io)
+    leftovers.clear()
+    return Sandbox(surroundings(ours, settings.env, registry.in_use), leftovers=leftovers)
 
 
 def own_of(settings: Settings, registry: Registry) -> Own:

@@ -126,7 +126,11 @@ class Toolbox(Protocol):
         ...
 
     async def release(self, session_id: str) -> None:
-        """Nothing of the session stays open."""
+        """Nothing of the session stays open; a listing of it that goes on ends at once."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing of any session stays open, and nothing is opened any more."""
         ...
 
 
@@ -209,6 +213,9 @@ class NoToolbox:
         pass
 
     async def release(self, session_id: str) -> None:
+        pass
+
+    async def close(self) -> None:
         pass
 
 

@@ -96,8 +96,8 @@ class Scheduler:
         """Ends all work in flight without recording an end: what had started may have run."""
         self._closed = True
         await self._workers.close()
+        await self._ports.toolbox.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(self._ports.toolbox.release(live.id) for live in self._sessions.loaded))
         for live in self._sessions.loaded:
             for timer in live.timers.values():
                 timer.cancel()

@@ -149,7 +149,7 @@ class Workers:
             child_id=effect.child_id,
             turn_id=turn.turn_id if turn else None,
         )
-        decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool, call))
+        decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool))
         try:
             return ToolEnded(effect.invocation_id, await self._decorating.outcome(decorated, effect.decorators))
         except ChildRests:

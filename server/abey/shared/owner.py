@@ -77,5 +77,5 @@ def _is_kept(path: Path) -> bool:
     """Whether it is this user's, others may not write there, and it holds what is none of ours."""
     found = path.stat()
     names = set(os.listdir(path)) - _OURS
-    strangers = any(not name.startswith(("daemon.", "index.sqlite", "trust.json")) for name in names)
+    strangers = any(not name.startswith(("daemon.", "index.sqlite", "trust.json", "leftovers.json")) for name in names)
     return strangers and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o022

@@ -106,9 +106,34 @@ async def test_noise_on_stderr_and_garbage_on_stdout_hold_up_nothing(desk: Desk)
     await server.close()
 
 
-async def test_what_is_no_message_fails_one_call_and_no_other(desk: Desk) -> None:
-    server = await desk.open(source(command=RAW, timeout_seconds=0.5))
-    assert (await desk.run(server, "half")).failed
+async def test_an_answer_that_makes_no_sense_fails_its_call_at_once_and_no_other(desk: Desk) -> None:
+    server = await desk.open(source(command=[*RAW, "senseless"]))
+    for name in ("list", "deep"):
+        assert await desk.run(server, name) == failed("its answer makes no sense: it is no message")
+    assert await desk.run(server, "say") == ToolOutcome("said")
+    await server.close()
+
+
+async def test_half_a_character_spoils_no_answer(desk: Desk) -> None:
+    server = await desk.open(source(command=RAW))
+    parts = [{"type": "text", "content": "half \ufffd a character"}, {"type": "json", "content": {"a": 1}}]
+    assert await desk.run(server, "half") == ToolOutcome({"type": "mixed", "parts": parts})
+    await server.close()
+
+
+async def test_no_pattern_of_a_server_keeps_the_daemon_busy(desk: Desk) -> None:
+    server = await desk.open(source(command=[*RAW, "slow"]))
+    answer = {"type": "json", "content": {"a": "a" * 40 + "!"}}
+    assert await desk.run(server, "slow") == ToolOutcome(answer)
+    await server.close()
+
+
+async def test_a_tool_that_its_server_changed_after_the_call_was_judged_is_not_run(desk: Desk) -> None:
+    server = await desk.open(source(command=[*RAW, "turncoat"]))
+    [judged] = server.tools
+    await until(lambda: not server.is_current())
+    told = failed("its tool is another one now than the one that was judged; nothing was run")
+    assert await desk.servers.run(judged, desk.call({})) == told
     assert await desk.run(server, "say") == ToolOutcome("said")
     await server.close()
 
@@ -145,7 +170,7 @@ async def test_a_tool_that_came_back_as_another_one_is_not_run(desk: Desk) -> No
     server = await desk.open(source(command=[*RAW, "growing"]))
     tool = next(tool for tool in server.tools if tool.name == "mcp_it_act")
     assert await desk.servers.run(replace(tool, hash="0" * 64), desk.call({})) == failed(
-        "the server was started again, and its tool is another one now; nothing was run"
+        "its tool is another one now than the one that was judged; nothing was run"
     )
     await server.close()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -101,9 +102,20 @@ async def test_a_server_that_changes_its_tools_all_the_time_is_asked_once_a_step
 async def test_hostile_names_become_names_that_providers_take_and_no_two_are_alike(desk: Desk) -> None:
     server = await desk.open(source(command=[*RAW, "odd"]))
     names = [tool.name for tool in server.tools]
-    assert [name for name in names if len(name) < 15] == ["mcp_it_a_b", "mcp_it__evil", "mcp_it_", "mcp_it_bad"]
+    assert [name for name in names if len(name) < 15] == ["mcp_it_a_b", "mcp_it__evil", "mcp_it_"]
     assert [name.rpartition("_")[0] for name in names[1:3]] == ["mcp_it_a_b", "mcp_it_a_b"]
-    assert (len(names), len(set(names)), max(map(len, names))) == (8, 8, LONGEST_NAME)
+    assert (len(names), len(set(names)), max(map(len, names))) == (7, 7, LONGEST_NAME)
+    [(bad, why)] = server.faults.items()
+    assert (bad, why.partition(": ")[0]) == ("mcp_it_bad", "the tool's schema is broken at /properties/a/type")
+    await server.close()
+
+
+async def test_a_list_of_any_length_is_read_only_so_far_and_what_is_too_long_is_no_tool(desk: Desk) -> None:
+    server = await desk.open(source(command=[*RAW, "forever", "large"]))
+    [(name, why)] = server.faults.items()
+    assert [tool.name for tool in server.tools] == [f"mcp_it_say_{page}" for page in range(1, 9)]
+    told = re.sub(r"\d{7}", "N", why)
+    assert (name, told) == ("mcp_it_chatty", "its definition has N bytes; at most 262144 can be told to a model")
     await server.close()
 
 

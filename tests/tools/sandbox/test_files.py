@@ -131,6 +131,58 @@ async def test_a_link_in_the_place_of_one_of_them_gets_no_sandbox_that_writes(bu
     assert outcome == ToolOutcome(f"there is no sandbox for it: {why}", "tool/failed")
 
 
+OVERWRITES = {
+    "written": "echo x > {0}",
+    "replaced": "echo x > new; mv -f new {0}",
+    "removed": "rm -f {0}; echo x > {0}",
+    "moved": "mv deep away; mkdir -p deep/er; echo x > {0}",
+    "moved further down": "mv deep/er away; mkdir -p deep/er; echo x > {0}",
+}
+
+
+@pytest.mark.parametrize("attack", OVERWRITES)
+@pytest.mark.parametrize("name", ["agent.json", "deep/er/agent.json"])
+@pytest.mark.parametrize("there", [True, False])
+async def test_an_agent_file_in_use_is_neither_changed_nor_made(
+    bubblewrap: Cell, attack: str, name: str, there: bool
+) -> None:
+    file = bubblewrap.work / name
+    around = surroundings((), os.environ, lambda: [file])
+    bubblewrap.sandbox = Sandbox(around, look=lambda _: Found(bwrap="bwrap"))
+    if there:
+        secret(file)
+    await bubblewrap.sh(f"touch ran; {OVERWRITES[attack].format(name)}; true", writable=True)
+    assert ((bubblewrap.work / "ran").exists(), file.exists()) == (True, there)
+    assert not there or SECRET in file.read_text()
+
+
+async def test_our_places_further_down_are_not_moved_away(bubblewrap: Cell) -> None:
+    ours = bubblewrap.work / "var" / "lib" / "state"
+    bubblewrap.sandbox = Sandbox(surroundings((ours,), os.environ), look=lambda _: Found(bwrap="bwrap"))
+    secret(ours / "keys.json")
+    await bubblewrap.sh(
+        "mv var away; mkdir -p var/lib/state; echo x > var/lib/state/keys.json; touch ran", writable=True
+    )
+    assert (sorted(os.listdir(bubblewrap.work)), SECRET in (ours / "keys.json").read_text()) == (["ran", "var"], True)
+
+
+async def test_what_is_not_in_the_sandbox_yet_does_not_act_on_the_variables_of_the_program(inside: Cell) -> None:
+    trace = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(inside.outside / "trace"), "LD_LIBRARY_PATH": ":."}
+    env = {"PATH": os.environ["PATH"], **trace}
+    program = Program(("sh", "-c", '[ "$LD_DEBUG$LD_LIBRARY_PATH" = files:. ]'), str(inside.work), env, PLAIN)
+    with open(os.devnull, "wb") as out:
+        running = await SandboxedLauncher(inside.helper, inside.sandbox).launch(program, out.fileno())
+    ended = await running.ended()
+    await running.end()
+    assert (ended, os.listdir(inside.outside)) == (Ended(exit_code=0), [])
+
+
+async def test_memory_is_no_scratch_space_without_a_bound(bubblewrap: Cell) -> None:
+    script = "touch /dev/x; df --output=size -B1 /dev/shm | tail -1; echo y > /dev/null && touch /dev/shm/z && echo on"
+    outcome = await bubblewrap.sh(script)
+    assert outcome.content.split("\n")[1:] == [str(1 << 30), "on", ""]
+
+
 async def test_our_places_in_a_workspace_are_not_there(bubblewrap: Cell) -> None:
     ours = (bubblewrap.work / "state", bubblewrap.work / "later")
     bubblewrap.sandbox = Sandbox(surroundings(ours, os.environ), look=lambda _: Found(bwrap="bwrap"))

@@ -7,7 +7,8 @@ import pytest
 
 from abey.protocol.policy import RunIsolated
 from abey.runtime.tools.processes import Program
-from abey.runtime.tools.sandbox.layout import Layout, NotConfined, Surroundings, layout, surroundings
+from abey.runtime.tools.sandbox.keeping import NotConfined
+from abey.runtime.tools.sandbox.layout import Layout, Surroundings, layout, surroundings
 
 
 @pytest.fixture
@@ -56,6 +57,47 @@ def test_what_is_kept_is_kept_only_where_something_can_be_written(home: Path) ->
         (),
         tuple(str(home / "work" / name) for name in (".abey", ".git", "state")),
     )
+
+
+def test_an_agent_file_in_use_is_kept_with_the_folders_that_lead_to_it(home: Path) -> None:
+    (home / "work" / "a" / "b").mkdir(parents=True)
+    (home / "work" / "a" / "b" / "agent.json").touch()
+    (home / "work" / "mine.json").touch()
+    names = (
+        "a/b/agent.json",
+        "mine.json",
+        "a/b/later.json",
+        "gone/c/agent.json",
+        ".abey/agents/x.json",
+        "../else.json",
+    )
+    around = Surroundings((str(home),), (), lambda: [home / "work" / name for name in names])
+    found = layout(around, program(home, home / "work"), RunIsolated(writable=True))
+    kept = (".abey", ".git", "a/b/agent.json", "a/b/later.json", "gone", "mine.json")
+    assert (found.kept, found.held) == (
+        tuple(str(home / "work" / name) for name in kept),
+        (str(home / "work" / "a"), str(home / "work" / "a" / "b")),
+    )
+
+
+@pytest.mark.parametrize("link", ["work/agent.json", "work/folder", "elsewhere"])
+def test_a_link_in_the_workspace_on_the_way_to_an_agent_file_gets_no_sandbox_that_writes(home: Path, link: str) -> None:
+    (home / "real").mkdir()
+    (home / "work" / "step").symlink_to(home / "real")
+    used = home / link
+    used.symlink_to({"work/agent.json": "../real/agent.json", "work/folder": "../real", "elsewhere": "work/step"}[link])
+    around = Surroundings((str(home),), (), lambda: [used / "agent.json" if used.is_dir() else used])
+    with pytest.raises(NotConfined, match="is a link, which no sandbox can keep as it is"):
+        layout(around, program(home, home / "work"), RunIsolated(writable=True))
+    assert layout(around, program(home, home / "work"), RunIsolated()).kept == ()
+
+
+def test_links_that_lead_in_a_circle_keep_nobody_from_working(home: Path) -> None:
+    (home / "a").symlink_to("b")
+    (home / "b").symlink_to("a")
+    around = Surroundings((str(home),), (), lambda: [home / "a" / "agent.json"])
+    kept = layout(around, program(home, home / "work"), RunIsolated(writable=True)).kept
+    assert kept == (str(home / "work" / ".abey"), str(home / "work" / ".git"))
 
 
 def test_what_is_ours_is_gone_where_it_is_there(home: Path) -> None:

@@ -54,6 +54,17 @@ async def test_a_fork_bomb_is_ended_and_the_machine_lives(
     assert await inside.sh("echo on") == ToolOutcome("on\n")
 
 
+async def test_nobody_runs_in_real_time_or_before_others_in_a_sandbox(inside: Cell, mark: str) -> None:
+    """A guard that counts many processes would else be all that runs."""
+    running = asyncio.ensure_future(inside.sh(f"nice; sleep {mark}"))
+    while not (found := alive(mark)):  # noqa: ASYNC110 - another process starts it
+        await asyncio.sleep(0.01)
+    kinds = {os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK for pid in found}
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert (kinds, await inside.sh("nice")) == ({os.SCHED_OTHER}, ToolOutcome("0\n"))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 async def test_memory_and_open_files_are_bounded(helper: ProcessHelper, tmp_path: Path, kind: str) -> None:
     inside = cell(kind, helper, tmp_path, Bounds(memory_bytes=200 << 20, open_files=64))

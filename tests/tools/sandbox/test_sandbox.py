@@ -17,6 +17,7 @@ from abey.runtime.tools.sandbox import sandbox as there
 from abey.runtime.tools.sandbox import seccomp
 from abey.runtime.tools.sandbox.launcher import SandboxedLauncher
 from abey.runtime.tools.sandbox.layout import Surroundings, surroundings
+from abey.runtime.tools.sandbox.leftovers import SCRATCH, Leftovers
 from abey.runtime.tools.sandbox.sandbox import Found, Sandbox
 from abey.runtime.tools.sandbox.shields import Shields
 
@@ -177,6 +178,34 @@ def test_a_shield_goes_with_the_last_who_holds_it_and_never_what_is_in_it(tmp_pa
     (tmp_path / "a" / "mine").touch()
     shields.let_go(held)
     assert os.listdir(tmp_path / "a") == ["mine"]
+
+
+def test_what_a_killed_daemon_left_is_removed_by_the_next_and_nothing_else(tmp_path: Path) -> None:
+    record, work, scratch = tmp_path / "leftovers.json", tmp_path / "work", tmp_path / f"{SCRATCH}1"
+    killed = Leftovers(record)
+    for name in ("there", "filled"):
+        (work / name).mkdir(parents=True)
+    paths = [str(work / name) for name in ("left", "filled", "there", "gone")]
+    Shields(killed).hold(paths)
+    killed.note([str(scratch)])
+    (scratch / "locked").mkdir(parents=True)
+    (scratch / "locked" / "file").touch()
+    (scratch / "link").symlink_to(work)
+    (scratch / "locked").chmod(0)
+    (work / "gone").rmdir()
+    (work / "filled" / "mine").touch()
+    Leftovers(record).clear()
+    assert (sorted(os.listdir(work)), os.listdir(tmp_path)) == (["filled", "there"], ["work"])
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1, null]", "[", '["relative"]'])
+def test_a_record_of_leftovers_that_is_damaged_says_nothing(tmp_path: Path, text: str) -> None:
+    record = tmp_path / "leftovers.json"
+    record.write_text(text)
+    Leftovers(record).clear()
+    shields = Shields(Leftovers(record))
+    shields.let_go(shields.hold([str(tmp_path / "a")]))
+    assert os.listdir(tmp_path) == []
 
 
 def test_where_one_shield_cannot_be_made_none_is_held(tmp_path: Path) -> None:

@@ -223,6 +223,19 @@ async def test_a_write_that_is_too_large_is_refused(work: Work) -> None:
 TEXT = st.text(st.sampled_from("ab\n\r é"), max_size=30)
 
 
+async def test_an_edit_that_would_make_a_file_of_any_size_is_refused_before_it_is_made(work: Work) -> None:
+    work.write("f", "a" * (1 << 20))
+    new = "b" * (1 << 20)  # a tebibyte in all
+    told = await work.refused("edit_file", path="f", old_text="a", new_text=new, all=True)
+    assert told == f"f would have {1 << 40} bytes; at most {16 << 20} can be written"
+
+
+async def test_places_of_a_long_text_that_overlap_are_not_all_looked_for(work: Work) -> None:
+    work.write("f", "a" * (16 << 20))
+    refused = await work.refused("edit_file", path="f", old_text="a" * (8 << 20), new_text="b")
+    assert refused.startswith("old_text is in f very often (lines 1, 1, 1, 1, 1, …); give more of its surroundings")
+
+
 @given(TEXT, TEXT.filter(bool), TEXT, st.booleans(), st.binary(max_size=3))
 def test_an_edit_is_the_replacement_of_a_text_that_is_there_once(
     text: str, old: str, new: str, every: bool, foreign: bytes

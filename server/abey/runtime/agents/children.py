@@ -65,6 +65,9 @@ class Described:
     async def release(self, session_id: str) -> None:
         await self._inner.release(session_id)
 
+    async def close(self) -> None:
+        await self._inner.close()
+
     def _descriptions(self, tools: Sequence[Tool], created: Created) -> Iterator[tuple[str, str]]:
         for tool in tools:
             try:

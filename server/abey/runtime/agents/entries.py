@@ -72,11 +72,13 @@ class Entries:
         return stamp is not None and not (known and _is_same(known, stamp))
 
     def holds(self, real: str) -> bool:
-        """Whether that is the real path of a file that was read, or would be if it were there, or of one that is
-        included."""
+        """Whether that is the real path of one of `in_use`."""
+        return any(os.path.realpath(path) == real for path in self.in_use())
+
+    def in_use(self) -> tuple[Path, ...]:
+        """The files that were read, or would be if they were there, and those that are included."""
         entries, gone = tuple(self._known.values()), tuple(self._gone)
-        paths = [path for one in entries for path in (one.path, *(included for included, _ in one.current.includes))]
-        return any(os.path.realpath(path) == real for path in (*paths, *gone))
+        return (*(path for one in entries for path in (one.path, *(at for at, _ in one.current.includes))), *gone)
 
     def included_in(self, folders: Collection[Path]) -> set[Path]:
         """What the files in these folders included when they were last read."""

@@ -45,7 +45,7 @@ class Registry:
         self._prices = PriceList(config_dir / "prices.json")
         self._workspaces = workspaces
         self._entries = entries or Entries()
-        self.holds = self._entries.holds
+        self.holds, self.in_use = self._entries.holds, self._entries.in_use
         self.aside = Aside()
         self._listeners: list[Callable[[], None]] = []
 

@@ -22,7 +22,11 @@ def agents(_: Host, subject: Subject) -> Iterator[Finding]:
     listed = registry.list().items
     if not listed:
         folder = subject.config_dir / "agents"
-        yield info("agents", f"there is no agent in {folder}", f"put agent files into {folder}, or say --agent-file")
+        yield info(
+            "agents",
+            f"there is no agent in {folder}",
+            "`abey agents new SLUG` writes one there; or say --agent-file FILE",
+        )
     for item in listed:
         yield _file(item)
         if item.state != "invalid":

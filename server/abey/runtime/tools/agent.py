@@ -4,7 +4,7 @@ import asyncio
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from abey.core import events as e
 from abey.core.agent import Tool
@@ -95,7 +95,7 @@ class _Work:
             made = await self._child()
             if isinstance(made, ToolOutcome):
                 return made
-            if (outcome := await self._driven(made, e.THIS_TURN)) is not None:
+            if (outcome := await self._driven(made, self._first_run())) is not None:
                 return outcome
         outcome = await self._driven(made, e.UNTIL_TURN)
         if outcome is None:
@@ -185,10 +185,15 @@ class _Work:
             parent_policies=self._policies(),
             depth=depth(parent) + 1,
         )
-        event = e.Start(created, e.NewInput(parts), e.THIS_TURN)
+        event = e.Start(created, e.NewInput(parts), self._first_run())
         house.keys.lend(parent.id, self.child_id)
         self._begun = await house.scheduler().start(event, agent)
         return self._begun.live
+
+    def _first_run(self) -> e.Run:
+        """Where the parent's run waits for nobody, neither does that of its child."""
+        active = self._parent.machine.work.run
+        return replace(e.THIS_TURN, synchronous=active is not None and active.run.synchronous)
 
     def _policies(self) -> tuple[Policy | None, ...]:
         """That of the agent that asked, as it is and as it was when the call was judged, and of those above it."""

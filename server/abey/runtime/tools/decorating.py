@@ -9,11 +9,12 @@ from typing import assert_never
 
 from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
-from abey.protocol.base import canonical_json
+from abey.protocol.base import Json, canonical_json
 from abey.protocol.journal import BlobRef
 from abey.protocol.policy import AnyDecorator, Cache, Label, Retries, Timeout, Truncate
+from abey.protocol.transcript import Question
 from abey.runtime.ports import Clock, Progress, Spool, ToolCall
-from abey.runtime.tools.deadlines import OutOfTime, within
+from abey.runtime.tools.deadlines import Countdown, OutOfTime, within
 from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.telling import not_kept, with_lines
 
@@ -23,7 +24,7 @@ CACHED = 256
 CACHED_BYTES = 256 * 1024
 """A result that is longer is not remembered."""
 
-Run = Callable[[], Awaitable[ToolOutcome]]
+Run = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,41 +47,47 @@ class Decorating:
         """CancelledError ends what runs inside first."""
         run = decorated.run
         for decorator in reversed(decorators):
-            run = partial(self._around, decorator, decorated, run)
-        return await run()
+            run = partial(self._around, decorator, decorated.tool, run)
+        return await run(decorated.call)
 
-    async def _around(self, decorator: AnyDecorator, decorated: Decorated, run: Run) -> ToolOutcome:
+    async def _around(self, decorator: AnyDecorator, tool: Tool, run: Run, call: ToolCall) -> ToolOutcome:
         match decorator:
             case Timeout():
-                return await self._in_time(decorator.seconds, run)
+                return await self._in_time(decorator.seconds, run, call)
             case Retries():
-                return await _tried(decorator.count, decorated.call, run)
+                return await _tried(decorator.count, run, call)
             case Cache():
-                return await self._remembered(decorator.key, decorated, run)
+                return await self._remembered(decorator.key, tool, run, call)
             case Truncate():
-                return await _truncated(decorator.max_bytes, decorated.call, await run())
+                return await _truncated(decorator.max_bytes, call, await run(call))
             case Label():
-                return await run()
+                return await run(call)
             case _:
                 assert_never(decorator)
 
-    async def _in_time(self, seconds: float, run: Run) -> ToolOutcome:
+    async def _in_time(self, seconds: float, run: Run, call: ToolCall) -> ToolOutcome:
+        """The time stands still while a person is asked: they may take days."""
+        countdown = Countdown(self._clock, seconds)
+
+        async def ask(question: Question) -> Json:
+            with countdown.paused():
+                return await call.ask(question)
+
         try:
-            return await within(self._clock, seconds, _coroutine(run))
+            return await within(countdown, _coroutine(run, replace(call, ask=ask)))
         except OutOfTime:
             return ToolOutcome(f"tool call timed out after {seconds:g}s", "tool/timeout")
 
-    async def _remembered(self, key: str, decorated: Decorated, run: Run) -> ToolOutcome:
+    async def _remembered(self, key: str, tool: Tool, run: Run, call: ToolCall) -> ToolOutcome:
         """A failure is not remembered. A call of another session, tool, definition or with other arguments is another
         one."""
-        call, tool = decorated.call, decorated.tool
         whole = canonical_json([call.session_id, key, tool.name, tool.hash, call.cwd, dict(call.arguments)])
         known = self._cached.get(whole)
         if known is not None:
             self._cached.move_to_end(whole)
             call.tell(Progress(message="the result of an earlier call with the same arguments"))
             return known
-        outcome = await run()
+        outcome = await run(call)
         if not outcome.failed and len(_text_of(outcome)) <= CACHED_BYTES:
             self._cached[whole] = outcome
             if len(self._cached) > CACHED:
@@ -88,18 +95,18 @@ class Decorating:
         return outcome
 
 
-async def _coroutine(run: Run) -> ToolOutcome:
-    return await run()
+async def _coroutine(run: Run, call: ToolCall) -> ToolOutcome:
+    return await run(call)
 
 
-async def _tried(count: int, call: ToolCall, run: Run) -> ToolOutcome:
+async def _tried(count: int, run: Run, call: ToolCall) -> ToolOutcome:
     """The outcome of the first try that does not fail, else of the last one, after at most `count` more."""
-    outcome = await run()
+    outcome = await run(call)
     for again in range(count):
         if not outcome.failed:
             break
         call.tell(Progress(message=f"it failed; this is try {again + 2} of {count + 1}"))
-        outcome = await run()
+        outcome = await run(call)
     return outcome
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_-]*"
 _LOOKS_LIKE_ONE = re.compile(r"(?<!\$)\{(" + _IDENTIFIER + r")\}")
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
-_COMMAND_OPTION = re.compile(r"-[A-Za-z]*c")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh"})
+_COMMAND_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 
 
 class BadArgument(Exception):
@@ -19,14 +19,17 @@ def fill(argv: Sequence[str], parameters: Mapping[str, Any], arguments: Mapping[
     """The argv that runs: one argument for each of `argv`, but none where a placeholder has no value.
 
     Strings fill as they are, everything else as JSON text; null counts as no value. What was filled in is never looked
-    at again. Raises BadArgument.
+    at again. Raises BadArgument, also where a shell would be left without its command: it would take the next argument
+    for that.
     """
-    pattern = pattern_of(parameters)
+    pattern, script = pattern_of(parameters), _script_at(argv, parameters)
     filled = []
-    for argument in argv:
+    for at, argument in enumerate(argv):
         names = [found[1] for found in pattern.finditer(argument)]
         if all(arguments.get(name) is not None for name in names):
             filled.append(_checked(pattern.sub(lambda found: text_of(arguments[found[1]]), argument), names))
+        elif at == script:
+            raise BadArgument(f"the shell has no command to run: {', '.join(names)} has no value")
     if not filled:
         raise BadArgument("no program is left to run: its placeholder has no value")
     return tuple(filled)
@@ -50,12 +53,22 @@ def shell_parameters(argv: Sequence[str], parameters: Mapping[str, Any]) -> tupl
 
 def shell_argument(argv: Sequence[str], parameters: Mapping[str, Any]) -> str | None:
     """The argument that a shell gets as its command, as the agent file has it, None where that has no placeholder."""
+    at = _script_at(argv, parameters)
+    return None if at is None else argv[at]
+
+
+def _script_at(argv: Sequence[str], parameters: Mapping[str, Any]) -> int | None:
+    """Where in the argv it is: the first argument after `-c` that is no option, as the shells read them."""
     pattern = pattern_of(parameters)
     for at, argument in enumerate(argv):
-        if argument.rpartition("/")[2] in _SHELLS:
-            options = [place for place in range(at + 1, len(argv) - 1) if _COMMAND_OPTION.fullmatch(argv[place])]
-            if options and pattern.search(argv[options[0] + 1]):
-                return argv[options[0] + 1]
+        if argument.rpartition("/")[2] not in _SHELLS:
+            continue
+        options = (place for place in range(at + 1, len(argv)) if _COMMAND_OPTION.fullmatch(argv[place]))
+        place = next(options, len(argv)) + 1
+        while place < len(argv) and argv[place][:1] in ("-", "+") and not pattern.search(argv[place]):
+            place += 2 if argv[place][-1] in "oO" else 1
+        if place < len(argv) and pattern.search(argv[place]):
+            return place
     return None
 
 

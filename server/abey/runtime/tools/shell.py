@@ -16,7 +16,7 @@ from abey.core.agent import Tool
 from abey.core.shell import Command, Script, Word
 from abey.protocol.base import Json
 from abey.runtime.tools.placeholders import pattern_of, shell_argument, shell_parameters, text_of
-from abey.runtime.tools.shell_programs import SHELLS, Found, is_plain
+from abey.runtime.tools.shell_programs import LOADED, SHELLS, UNLIKE, Found, is_plain, never_runs
 from abey.runtime.tools.shell_words import unquoted
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 _PARTS = frozenset({"heredoc_start", "heredoc_body", "heredoc_end", "file_descriptor", "pipeline", "list", "command"})
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_LOADED = re.compile(r"BASH_ENV|ENV|PS4|SHELLOPTS|BASHOPTS|LD_\w+|DYLD_\w+")
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:`|\$\()")
 
 
@@ -52,7 +51,7 @@ def read_command(tool: Tool, arguments: Json) -> Script:
         whole = _filled(handed, tool, given)
         if whole != text:
             reading.read(whole, True)
-            plain = False
+        plain = plain and whole == text and not any(one.rpartition("/")[2] in UNLIKE for one in argv)
     return reading.script(text, plain=plain, holds=frozenset(holds))
 
 
@@ -136,6 +135,8 @@ class _Reading:
                     self.found.command(words, sure=sure)
             elif node.type in ("heredoc_body", "herestring_redirect"):
                 self._fed(node, sure)
+            elif node.type == "command_substitution" and _text(node).startswith("`"):
+                self._inner(re.sub(r"\\([`$\\])", r"\1", _text(node)[1:-1]), sure)
             elif node.type == "variable_assignment":
                 self._assigned(node)
             elif node.type in ("word", "heredoc_body") and _SUBSTITUTION.search(_text(node)):
@@ -148,7 +149,7 @@ class _Reading:
     def _assigned(self, node: "Node") -> None:
         """Some programs run what they find in a variable, and so do later commands of the script."""
         name, _, value = _text(node).partition("=")
-        if _LOADED.fullmatch(name):
+        if LOADED.fullmatch(name):
             self.doubts.append(f"{name} makes programs run something else")
         word = unquoted(value)
         if word.literal and word.text:
@@ -159,10 +160,12 @@ class _Reading:
         statement = node.parent
         while statement is not None and statement.type not in ("redirected_statement", "command"):
             statement = statement.parent
-        readers = [word for one in _below(statement, _SIMPLE) for word in _words(one)] if statement is not None else []
+        readers = [tuple(_words(one)) for one in _below(statement, _SIMPLE)] if statement is not None else []
         text = _text(node)
-        if any(word.text.rpartition("/")[2] in SHELLS for word in readers):
-            self._inner(unquoted(text[3:].strip()).text if node.type == "herestring_redirect" else text, sure)
+        shells = any(word.text.rpartition("/")[2] in SHELLS for words in readers for word in words)
+        if not all(map(never_runs, filter(None, readers))):
+            said = unquoted(text[3:].strip()).text if node.type == "herestring_redirect" else text
+            self._inner(said, sure and shells)
         if not node.children and _SUBSTITUTION.search(text):
             self.doubts.append("it holds a substitution that cannot be read")
 

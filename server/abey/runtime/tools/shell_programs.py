@@ -1,10 +1,13 @@
 """What the programs that a shell command names start themselves: which run others, and which are data's alone."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from abey.core.shell import Command, Word
+from abey.runtime.tools.shell_code import given, has_own_language, is_device, runs_code
+from abey.runtime.tools.shell_git import doings, is_data_only, overrides
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -12,37 +15,41 @@ def _listed(words: str) -> frozenset[str]:
 
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "pwsh"})
+UNLIKE = frozenset({"fish", "csh", "tcsh", "pwsh", "ksh", "mksh"})
+"""Of these nobody has looked at how they read a word."""
 WRAPPERS = _listed("""
-    - batch builtin busybox bwrap caffeinate chroot chrt command coproc doas env eval exec fakeroot firejail flock
-    ionice ltrace nice nocorrect noglob nohup nsenter parallel pkexec proot repeat rlwrap runuser script setpriv setsid
-    ssh stdbuf strace su sudo systemd-run taskset then do else time timeout toybox trap unbuffer unshare watch xargs
+    - at batch builtin busybox bwrap caffeinate cgexec chpst chroot chrt command coproc dbus-run-session doas env eval
+    exec fakeroot faketime firejail flock ionice ltrace nice nocorrect noglob nohup nsenter numactl parallel pkexec
+    prlimit proot repeat rlwrap runcon runuser script setarch setpriv setsid sg ssh stdbuf strace su sudo systemd-run
+    taskset then do else time timeout toybox trap unbuffer unshare valgrind watch xargs
     """)
 """Each of their arguments may be where another command begins, or may be one."""
+_OPENING = {"chroot": 1, "doas": 0, "firejail": 0, "nsenter": 0, "parallel": 0, "script": 1, "ssh": 1, "sudo": 0}
+_OPENING |= {"unshare": 0, "at": 99, "batch": 99, "runuser": 99, "su": 99}
+"""With no more than so many words they open a shell, or do what their standard input says."""
+LOADED = re.compile(r"BASH_ENV|ENV|PS4|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|LD_\w+|DYLD_\w+")
+"""Variables that make programs run something else."""
 RESERVED = _listed("if then else elif fi for while until do done case esac select function in { } ! foreach end")
 _JOINING = frozenset({"eval", "ssh", "watch", "trap"})
 """Their arguments together are a command."""
 _APPENDING = frozenset({"xargs", "parallel"})
 _REDEFINING = frozenset({"alias", "hash", "enable", "bind", "complete", "compgen", "mapfile", "readarray", "fc"})
-_INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|nodejs|php|lua|tclsh|osascript|deno|bun|Rscript|julia)[\d.]*")
-_AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
 _DATA = _listed("""
     : [ [[ basename cat cd chgrp chmod chown cksum cmp comm cp cut date declare df diff dirname du echo egrep exit
-    export expr false fgrep file fold grep head hostname id jobs join kill ln local ls man md5sum mkdir mktemp mv nl od
+    export expr false fgrep file fold grep head hostname id join kill ln local ls md5sum mkdir mktemp mv nl od
     paste printenv printf pwd read readlink readonly realpath return rev rm rmdir seq set sha256sum shift sleep stat tac
     tail tee test touch tr true tty type typeset umask uname uniq unset wait wc whereis which whoami yes
     """)
 """What they are given they never run."""
 _EVALUATORS = _listed("[ [[ declare export local printf read readonly test typeset unset wait")
 """Of bash: they read a name as an expression, which can hold commands."""
-_GIT_DATA = _listed(
-    "add blame branch checkout cherry-pick commit describe diff fetch log merge mv pull push remote reset restore "
-    "rm rev-parse revert show stash status switch tag"
-)
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 _FIND_ACTS = (*_EXECUTES, "-delete", "-fls", "-fprint", "-fprint0", "-fprintf")
 _SCRIPT = re.compile(r"[\s;&|`$()<>]")
 _EVALUATED = re.compile(r"\$[({\[]|`")
-_INLINE = re.compile(r"-[A-Za-z]*[ceErp]|--eval|--execute|--command|-")
+_SIGN = re.compile(r"[^\w./-]")
+MOST_GLUED = 6
+"""Letters of options that may stand before a command in one word."""
 MOST_WORDS = 64
 """Of the words of a program that nobody knows, so many are tried as the beginning of a command."""
 
@@ -62,7 +69,7 @@ def is_plain(words: Sequence[Word]) -> bool:
         return not _reads_elsewhere(words) and not any(re.match(r"-\w*[cs]", text) for text in texts)
     if name == "find":
         return not any(text in _FIND_ACTS for text in texts)
-    return name != "git" or not _git_overrides(texts)
+    return name != "git" or not overrides(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,8 @@ class Found:
         """The command itself, and all that it starts."""
         self.emit(Command(words, sure))
         name = _name(words[0])
+        if name in WRAPPERS | _EVALUATORS and any(LOADED.fullmatch(word.text.partition("=")[0]) for word in words[1:]):
+            self.doubt(f"{name} sets what makes programs run something else")
         if not words[0].literal:
             self._suffixes(words, sure=False)
         elif name in WRAPPERS:
@@ -84,6 +93,7 @@ class Found:
             self._arguments(words, sure=sure)
             if name in _JOINING:
                 self._joined(words, sure=sure)
+            self._opened(words)
             if name in _APPENDING and any(_name(word) in WRAPPERS | SHELLS for word in words[1:]):
                 self.doubt(f"{name} adds words that are not there yet")
         else:
@@ -93,7 +103,7 @@ class Found:
         name = _name(words[0])
         if name in SHELLS:
             self._shell(words, sure=sure)
-        elif name in ("source", ".") and any(_is_device(word) for word in words[1:]):
+        elif name in ("source", ".") and any(is_device(word) for word in words[1:]):
             self.doubt(f"{name} reads commands that are not there")
         elif name == "git":
             if not self._git(words, sure=sure):
@@ -103,9 +113,10 @@ class Found:
             self._find(words, sure=sure)
         elif name in _REDEFINING:
             self.doubt(f"{name} changes what other words mean")
-        elif self._runs_code(name, words):
+        elif runs_code(name, words):
             self.doubt(f"{name} runs code that is no shell's")
-        elif name not in _AWKS and not _is_data(name, words):
+        elif not has_own_language(name) and not _is_data(name, words):
+            self._glued(words)
             self._suffixes(words, sure=False)
             self._arguments(words, sure=False)
 
@@ -120,21 +131,40 @@ class Found:
         if any(word.text == "{}" for word in words):
             words = tuple(Word("", literal=False) if word.text == "{}" else word for word in words)
         self.emit(Command(words, sure))
+        if sure:
+            self._opened(words)
         if first.literal and _name(first) in SHELLS:
             self._shell(words, sure=sure)
         elif first.literal and _name(first) == "git":
             self._git(words, sure=sure)
-        elif self._runs_code(_name(first), words):
+        elif runs_code(_name(first), words):
             self.doubt(f"{_name(first)} runs code that is no shell's")
+        else:
+            self._glued(words)
+
+    def _glued(self, words: tuple[Word, ...]) -> None:
+        """What begins inside of the first word: behind an option (`-Srm`), a sign (`!rm`), the name of a value."""
+        first = words[0]
+        joints = _joints(first.text)
+        if len(joints) > MOST_WORDS:
+            self.doubt("a word is made of too many parts")
+        for at in joints[:MOST_WORDS]:
+            self.emit(Command((Word(first.text[at:], first.literal), *words[1:]), sure=False))
 
     def _arguments(self, words: Sequence[Word], *, sure: bool) -> None:
-        """Each argument that looks like a script, as far as it is known: whole, and as what follows its `=`."""
+        """Each argument that looks like a script, as far as it is known: whole, as what follows its `=`, and as what
+        begins inside of its first word."""
         for word in words[1:]:
             if _SCRIPT.search(word.text):
                 self.read(word.text, sure)
                 _, sign, value = word.text.partition("=")
                 if sign:
                     self.read(value, sure)
+                self._glued(tuple(map(Word, word.text.split())) or (word,))
+
+    def _opened(self, words: Sequence[Word]) -> None:
+        if _words_given(words) <= _OPENING.get(_name(words[0]), -1):
+            self.doubt(f"{words[0].text} may run what its standard input says")
 
     def _joined(self, words: Sequence[Word], *, sure: bool) -> None:
         if not all(word.literal for word in words):
@@ -151,29 +181,32 @@ class Found:
                 self.read(word.text, sure)
 
     def _find(self, words: tuple[Word, ...], *, sure: bool) -> None:
-        at = next((at for at, word in enumerate(words) if word.text in _EXECUTES), None)
+        at = next((at for at, word in enumerate(words) if word.text in _EXECUTES or not word.literal), None)
         if at is not None:
-            self._suffixes(words[at:], sure=sure)
+            self._suffixes(words[at:], sure=sure and words[at].literal)
             self._arguments(words[at:], sure=sure)
 
     def _git(self, words: tuple[Word, ...], *, sure: bool) -> bool:
         """Its own options come before the word that says what it does. Whether that starts nothing else."""
-        if _git_overrides([word.text for word in words]):
+        if overrides([word.text for word in words]):
             self.doubt("git is told to do something else")
-        does = [at for at in range(1, len(words)) if not words[at].text.startswith("-")][:2]
+        does = doings(words)
         for at in does:
             self.emit(Command((words[0], *words[at:]), sure))
-        return any(words[at].text in _GIT_DATA for at in does)
+        return is_data_only(words, does)
 
-    def _runs_code(self, name: str, words: Sequence[Word]) -> bool:
-        """Whether a program of another language is among the arguments, or comes from elsewhere."""
-        if name in _AWKS:
-            return any(re.search(r"system|getline|\|", word.text) or not word.literal for word in words[1:])
-        if not _INTERPRETERS.fullmatch(name):
-            return False
-        return not any(not word.text.startswith("-") for word in words[1:]) or any(
-            _INLINE.fullmatch(word.text) or not word.literal or _is_device(word) for word in words[1:]
-        )
+
+def never_runs(words: Sequence[Word]) -> bool:
+    """Whether it does not run what it reads from its standard input."""
+    name = _name(words[0])
+    return words[0].literal and (name == "git" or _is_data(name, words))
+
+
+def _joints(text: str) -> list[int]:
+    inside = [found.end() for found in _SIGN.finditer(text) if found.end() < len(text)]
+    if not text.startswith("-") or text.startswith("--"):
+        return inside
+    return sorted({*inside, *range(2, min(len(text), MOST_GLUED))})
 
 
 def _name(word: Word) -> str:
@@ -186,24 +219,14 @@ def _is_data(name: str, words: Sequence[Word]) -> bool:
     return name in _DATA and not evaluates
 
 
-def _is_device(word: Word) -> bool:
-    return not word.literal or word.text.startswith(("/dev/", "/proc/")) or word.text == "-"
-
-
 def _reads_elsewhere(words: Sequence[Word]) -> bool:
     """Whether a shell is told neither a file nor a text to run."""
-    given = list(_given(words))
-    return not given or any(_is_device(word) for word in given[:1])
+    if any(re.fullmatch(r"-[a-z]*s[a-z]*|--(?:rcfile|init-file)(?:=.*)?", word.text) for word in words[1:]):
+        return not any(re.fullmatch(r"-[a-z]*c[a-z]*", word.text) for word in words[1:])
+    first = next(given(words), None)
+    return first is None or is_device(first)
 
 
-def _given(words: Sequence[Word]) -> Iterator[Word]:
-    yield from (word for word in words[1:] if not word.text.startswith(("-", "+")) or word.text == "-")
-
-
-def _git_overrides(texts: Sequence[str]) -> bool:
-    for text in texts[1:]:
-        if not text.startswith("-"):
-            return False
-        if text.startswith(("-c", "--config-env", "--exec-path")):
-            return True
-    return False
+def _words_given(words: Sequence[Word]) -> int:
+    """How many words there are, without any that may be the value of an option."""
+    return sum(not one.text.startswith("-") for before, one in pairwise(words) if not before.text.startswith("-"))

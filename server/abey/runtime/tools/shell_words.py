@@ -112,7 +112,10 @@ class _Reader:
             escape = _ANSI.match(self.text, self.at)
             if escape is None:
                 return False
-            self.found.append(_character(escape))
+            char = _character(escape)
+            if char == "\0":
+                return False  # bash ends the word there, zsh does not
+            self.found.append(char)
             self.at = escape.end()
         self.at += 1
         return self.at <= len(self.text)

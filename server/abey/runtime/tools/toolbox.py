@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from abey.core.agent import Agent, Tool, ToolSource
 from abey.core.session import Session
+from abey.runtime.tools.descriptors import completed
 
 log = logging.getLogger(__name__)
 
@@ -90,10 +91,11 @@ _Key = tuple[Any, ...]
 
 @dataclass(slots=True, eq=False)
 class _Box:
-    """The sources of one session. One listing at a time; `released` once nothing may be opened any more."""
+    """The sources of one session. One `listing` at a time; `released` once nothing may be opened any more."""
 
     asked: dict[_Key, _Asked] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    listing: "asyncio.Task[None] | None" = None
     released: bool = False
 
 
@@ -112,6 +114,7 @@ class Toolboxes:
         self._openers = openers
         self._announce = announce
         self._boxes: dict[str, _Box] = {}
+        self._closed = False
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         if not agent.sources:
@@ -132,20 +135,41 @@ class Toolboxes:
         return replace(agent, tools=tools, missing=missing, unlisted=unlisted)
 
     async def list(self, agent: Agent, session: Session) -> None:
+        if self._closed:
+            return
         box = self._boxes.setdefault(session.id, _Box())
         async with box.turn:
-            known = {_key(source) for source in agent.sources}
-            await _close([box.asked.pop(key) for key in list(box.asked) if key not in known])
-            due = [source for source in agent.sources if not _is_held(box.asked.get(_key(source)), session)]
-            # each keeps what it opens at once, so that nothing is lost where this is cancelled
-            await asyncio.gather(*(self._ask(box, source, session) for source in due))
+            if box.released:
+                return
+            listing = box.listing = asyncio.create_task(self._list(box, agent, session))
+            try:
+                await asyncio.wait({listing})
+            finally:
+                listing.cancel()  # does nothing to one that has ended
+                await completed(asyncio.gather(listing, return_exceptions=True))
+            if not listing.cancelled():
+                listing.result()
 
     async def release(self, session_id: str) -> None:
         box = self._boxes.pop(session_id, None)
         if box is not None:
             box.released = True
+            if box.listing is not None:  # a source may take a minute to say nothing
+                box.listing.cancel()
+                await asyncio.gather(box.listing, return_exceptions=True)
             asked, box.asked = box.asked, {}
             await _close(asked.values())
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.gather(*map(self.release, list(self._boxes)))
+
+    async def _list(self, box: _Box, agent: Agent, session: Session) -> None:
+        known = {_key(source) for source in agent.sources}
+        await _close([box.asked.pop(key) for key in list(box.asked) if key not in known])
+        due = [source for source in agent.sources if not _is_held(box.asked.get(_key(source)), session)]
+        # each keeps what it opens at once, so that nothing is lost where this is cancelled
+        await asyncio.gather(*(self._ask(box, source, session) for source in due))
 
     async def _ask(self, box: _Box, source: ToolSource, session: Session) -> None:
         """Afterwards the source is as it is now, or nothing of it is left and it is known why."""

@@ -1,11 +1,11 @@
 """The programs of a folder as the disk has them: which there are, and whether they are still the same."""
 
+import errno
 import hashlib
 import os
 import stat
 from collections.abc import Hashable, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 MOST_PROGRAMS = 256
@@ -50,16 +50,23 @@ def stamps(directory: str) -> Hashable:
 
 
 def fingerprint(path: str) -> dict[str, Any]:
-    """What a program is: where links lead, and its content, or what stands for it. Raises OSError."""
+    """What a program is: where links lead, and its content, or what stands for it. Raises OSError, also for what is no
+    file: another program may have put a pipe there, which nobody writes to."""
     real = os.path.realpath(path)
-    with Path(real).open("rb") as file:
+    with open(real, "rb", buffering=0, opener=_without_waiting) as file:
         status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is no file")
         if status.st_size > HASHED_BYTES:
             return {"path": real, "bytes": status.st_size, "changed": [status.st_mtime_ns, status.st_ctime_ns]}
         digest = hashlib.sha256()
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return {"path": real, "sha256": digest.hexdigest()}
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _is_program(path: str) -> bool:

@@ -7,7 +7,7 @@ from abey.core.agent import Tool
 from abey.core.conversation import ToolOutcome
 from abey.runtime.models.network import Network
 from abey.runtime.ports import Clock, ToolCall
-from abey.runtime.tools.deadlines import OutOfTime, within
+from abey.runtime.tools.deadlines import Countdown, OutOfTime, within
 from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.http.answer import Body, Packed, Told, told
 from abey.runtime.tools.http.client import REDIRECTS, CannotAsk, HttpReply, asked, origin_of, redirected
@@ -32,7 +32,7 @@ class HttpRunner:
     async def run(self, tool: Tool, call: ToolCall) -> ToolOutcome:
         try:
             request = request_of(tool.definition, tool.parameters, call.arguments)
-            return await within(self._clock, tool.timeout_seconds, self._answered(request, call))
+            return await within(Countdown(self._clock, tool.timeout_seconds), self._answered(request, call))
         except (BadArgument, CannotAsk, Packed) as fault:
             return ToolOutcome(str(fault), "tool/failed")
         except Forbidden as forbidden:

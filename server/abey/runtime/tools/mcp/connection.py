@@ -28,6 +28,8 @@ from abey.shared.version import VERSION
 
 PAGES = 100
 """Of one list of tools; a server that goes on has more tools than anybody offers to a model."""
+LISTED_BYTES = 16 << 20
+"""Of one list of tools: no page is asked for after so many."""
 CLOSE_SECONDS = 3.0
 """What a server behind HTTP may take to hear that its session is over."""
 log = logging.getLogger(__name__)
@@ -70,16 +72,17 @@ class Connection:
         await asyncio.shield(self._ready)
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All of them, as they are on the wire. Raises Gone, Refused."""
-        changes = self._changes
+        """All of them, as they are on the wire, as far as there is room. Raises Gone, Refused."""
+        changes, room = self._changes, LISTED_BYTES
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         with self._told():
             for _ in range(PAGES if self._client.server_capabilities.tools else 0):
                 page = await self._client.list_tools(cursor=cursor)
                 found += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
+                room -= sum(len(tool.model_dump_json()) for tool in page.tools)
                 cursor = page.next_cursor
-                if cursor is None:
+                if cursor is None or room <= 0:
                     break
         self._listed = changes
         return found
@@ -124,6 +127,8 @@ class Connection:
     async def _serve(self) -> None:
         try:
             async with self._client:
+                # a pattern in a schema of the server could keep the SDK, and with it the daemon, busy for ever
+                self._client.session.validate_tool_result = _as_it_is  # type: ignore[method-assign]
                 if not self._ready.done():
                     self._ready.set_result(None)
                 following = asyncio.create_task(self._follow())
@@ -207,6 +212,10 @@ class Connection:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError) as fault:
             self._over.set()
             raise Gone(self._why or type(fault).__name__) from None
+
+
+async def _as_it_is(name: str, result: types.CallToolResult) -> None:
+    """What a tool answers is for the model, whatever it said that it would be."""
 
 
 def _why(fault: BaseException) -> str:

@@ -69,7 +69,8 @@ class McpServers:
 
 
 class McpServer:
-    """A toolbox.Renewable: one server for one session, connected again when it is needed and the connection is lost."""
+    """A toolbox.Renewable, and Faulty: one server for one session, connected again when it is needed and the connection
+    is lost."""
 
     def __init__(self, source: ToolSource, connect: Connect, on_close: Callable[[], None]) -> None:
         self._source = source
@@ -79,6 +80,7 @@ class McpServer:
         self._connection: Connection | None = None
         self._is_closed = False
         self.tools: tuple[Tool, ...] = ()
+        self.faults: Mapping[str, str] = {}
 
     def is_current(self) -> bool:
         return self._connection is not None and not self._connection.is_lost and not self._connection.has_changed
@@ -107,7 +109,7 @@ class McpServer:
         except SourceFailed as failed:
             return _failed(f"{failed}; nothing was run")
         if tool.hash not in (known.hash for known in self.tools if known.name == tool.name):
-            return _failed("the server was started again, and its tool is another one now; nothing was run")
+            return _failed("its tool is another one now than the one that was judged; nothing was run")
         limit = TimeLimit(tool.timeout_seconds)
         try:
             async with limit:
@@ -129,12 +131,14 @@ class McpServer:
 
     async def _connected(self) -> "Connection":
         async with self._turn:
-            if self._connection is None or self._connection.is_lost:
-                await self._connect_again()
-            assert self._connection is not None
-            return self._connection
+            connection = self._connection
+            if connection is None or connection.is_lost:
+                return await self._connect_again()
+            if connection.has_changed:  # a call that waited is run only if its tool is still the same
+                await self._listed(connection)
+            return connection
 
-    async def _connect_again(self) -> None:
+    async def _connect_again(self) -> "Connection":
         """Raises SourceFailed. CancelledError leaves nothing behind."""
         old, self._connection = self._connection, None
         if old is not None:
@@ -151,9 +155,11 @@ class McpServer:
         self._connection = connection
         if self._is_closed:
             await connection.close()
+        return connection
 
     async def _listed(self, connection: "Connection") -> None:
-        self.tools = tools_of(self._source, await self._within(connection.tools()))
+        listed = tools_of(self._source, await self._within(connection.tools()))
+        self.tools, self.faults = listed.tools, listed.faults
 
     async def _within(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Raises SourceFailed where the server fails, or takes too long."""

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp import types
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
 from abey.runtime.tools.descriptors import completed
+from abey.runtime.tools.mcp.lines import message_of
 from abey.runtime.tools.mcp.program import ServerProgram, TooLong, started
 from abey.runtime.tools.processes import Program, Talker
 
@@ -47,9 +47,8 @@ async def _hear(server: ServerProgram, heard: Heard, ended: Callable[[str], None
     why = ""
     try:
         while (line := await server.line()) is not None:
-            try:
-                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
+            message = message_of(line)
+            if message is None:
                 log.debug("%d bytes that are no message are passed over", len(line))
                 continue
             await heard.send(SessionMessage(message))

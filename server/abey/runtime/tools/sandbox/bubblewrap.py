@@ -4,12 +4,14 @@ import os
 from collections.abc import Iterator
 
 from abey.runtime.tools.processes import Program
-from abey.runtime.tools.sandbox.layout import PASSING, Layout, is_in, programs_file
+from abey.runtime.tools.sandbox.keeping import is_in
+from abey.runtime.tools.sandbox.layout import PASSING, Layout, programs_file
 
-FILTER = 9
-"""The descriptor on which the guard hands over the filter."""
+VARIABLES, FILTER = 8, 9
+"""The descriptors on which the guard hands over what comes to be the environment, and the filter."""
 SCRATCH_BYTES = 1 << 30
 """Of each folder that is the sandbox's own; it is memory."""
+SHARED_MEMORY = "/dev/shm"
 
 _NAMESPACES = (
     "--unshare-user-try",
@@ -28,7 +30,7 @@ def arguments(bwrap: str, layout: Layout, program: Program) -> tuple[str, ...]:
     """The argv that runs the program in it; the filter is on descriptor FILTER."""
     network = () if layout.network else ("--unshare-net",)
     options = (*_NAMESPACES, *network, *_files(layout, program), "--chdir", layout.workspace)
-    return (bwrap, "--seccomp", str(FILTER), *options, "--", *program.argv)
+    return (bwrap, "--args", str(VARIABLES), "--seccomp", str(FILTER), *options, "--", *program.argv)
 
 
 def environment(program: Program) -> dict[str, str]:
@@ -39,13 +41,16 @@ def environment(program: Program) -> dict[str, str]:
 def _files(layout: Layout, program: Program) -> Iterator[str]:
     """Later ones lie over earlier ones."""
     yield from ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev")
-    for folder in layout.hidden:
+    for folder in (*layout.hidden, SHARED_MEMORY):
         yield from ("--size", str(SCRATCH_BYTES), "--tmpfs", folder)
+    yield from ("--remount-ro", "/dev")
     for home in layout.homes:
         yield from ("--dir", home)
     for path in layout.shown:
         yield from ("--ro-bind", path, path)
     yield from ("--bind" if layout.writable else "--ro-bind", layout.workspace, layout.workspace)
+    for folder in layout.held:
+        yield from ("--bind", folder, folder)
     for path in layout.gone:
         empty = ("--size", "4096", "--tmpfs", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)
         yield from empty

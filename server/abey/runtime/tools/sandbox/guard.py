@@ -1,9 +1,11 @@
 """The guard of a sandbox: bounds a program, locks it in, and ends it when it starts too many processes. Linux, stdlib
 only, a program of its own: it is run as text, and imports nothing of ours.
 
-Run with the JSON of {names, processes, limits, seccomp, descriptor, landlock} and the argv of the program. `names` are
-the variables it gets, `seccomp` is a filter in hexadecimal; without `landlock` that is handed on, on `descriptor`, and
-with it the guard locks its child in by itself. Exits as the program did. 125: the sandbox could not be set up, or there
+Run with the JSON of {prefix, processes, limits, seccomp, descriptors, landlock} and the argv of the program. Its
+variables are those of ours that begin with `prefix`, without it: so none of them says what is loaded into the guard or
+into bubblewrap, outside of the sandbox. `seccomp` is a filter in hexadecimal; without `landlock` the child is
+bubblewrap, which finds the variables and the filter on `descriptors`, and with it the guard locks its child in by
+itself. Exits as the program did. 125: the sandbox could not be set up, or there
 were too many processes; a line says which.
 """
 
@@ -16,11 +18,14 @@ import signal
 import stat
 import struct
 import sys
+import time
 from contextlib import suppress
 from typing import Any, NoReturn
 
 BROKEN = 125
 LOOK_SECONDS = 0.02
+REST = 8
+"""Times as long as a look took: to look at many processes takes a while, and we come before others."""
 SWEEPS = 100
 THREADS = 4
 """Of each process, for the limit of the kernel, which counts these, and all of the user."""
@@ -44,8 +49,6 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     for name, most in told["limits"].items():
         _limit(getattr(resource, name), most)
-    for name in set(os.environ) - set(told["names"]):
-        del os.environ[name]  # Python brings one of its own, for its own locale
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = _threads()
     _limit(resource.RLIMIT_NPROC, before + THREADS * told["processes"])
@@ -61,15 +64,17 @@ def _become(told: dict[str, Any]) -> NoReturn:
     argv = sys.argv[2:]
     doing = "cannot set up the sandbox"
     try:
-        code = bytes.fromhex(told["seccomp"])
+        code, env = bytes.fromhex(told["seccomp"]), _variables(os.fsencode(told["prefix"]))
         if told["landlock"] is None:
-            _hand_over(code, told["descriptor"])
+            for content, descriptor in zip((_settings(env), code), told["descriptors"], strict=True):
+                _hand_over(content, descriptor)
+            env = {}
         else:
             _drop_capabilities()
             _lock_in(told["landlock"])
             _filter(code)
         doing = f"cannot start {argv[0]}"
-        os.execvp(argv[0], argv)
+        os.execvpe(argv[0], argv, env)
     except (OSError, ValueError) as error:
         _say(f"{doing}: {getattr(error, 'strerror', None) or error}")
     finally:
@@ -78,8 +83,9 @@ def _become(told: dict[str, Any]) -> NoReturn:
 
 def _watch(child: int, most: int, before: int) -> NoReturn:
     """Waits for the program; `most` processes of its tree may be there at a time."""
-    pidfd = os.pidfd_open(child)
-    while not select.select([pidfd], [], [], LOOK_SECONDS)[0]:
+    pidfd, pause = os.pidfd_open(child), LOOK_SECONDS
+    while not select.select([pidfd], [], [], pause)[0]:
+        since = time.monotonic()
         _bury(child)
         threads = _threads()
         before = min(before, threads)
@@ -88,6 +94,7 @@ def _watch(child: int, most: int, before: int) -> NoReturn:
             _end_all()
             _say(f"[ended: it had more than {most} processes]")
             os._exit(BROKEN)
+        pause = max(LOOK_SECONDS, (time.monotonic() - since) * REST)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -98,9 +105,11 @@ def _watch(child: int, most: int, before: int) -> NoReturn:
 
 
 def _come_first() -> None:
-    """No number of processes keeps us from ending them: the kernel's own limit does not bind root, who may do this."""
+    """No number of processes keeps us from ending them: the kernel's own limit does not bind root, who may do this. Not
+    in real time: nothing else would run where there are many guards with much to count."""
     with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
 
 
 def _bury(child: int) -> None:
@@ -155,9 +164,22 @@ def _below(root: int) -> list[int]:
     return found[1:]
 
 
-def _hand_over(code: bytes, descriptor: int) -> None:
-    memory = os.memfd_create("filter")
-    os.write(memory, code)
+def _variables(prefix: bytes) -> dict[bytes, bytes]:
+    return {name[len(prefix) :]: value for name, value in os.environb.items() if name.startswith(prefix)}
+
+
+def _settings(env: dict[bytes, bytes]) -> bytes:
+    """Options of bubblewrap: as arguments of it everybody could read them."""
+    options = [b"--clearenv"]
+    for name, value in env.items():
+        options += [b"--setenv", name, value]
+    return b"".join(option + b"\0" for option in options)
+
+
+def _hand_over(content: bytes, descriptor: int) -> None:
+    memory = os.memfd_create("for bubblewrap")
+    with os.fdopen(os.dup(memory), "wb") as file:
+        file.write(content)
     os.lseek(memory, 0, os.SEEK_SET)
     os.dup2(memory, descriptor)
 

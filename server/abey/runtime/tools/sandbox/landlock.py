@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterator
 
 from abey.runtime.tools.processes import Program
-from abey.runtime.tools.sandbox.layout import SECRETS, Layout, is_in, programs_file
+from abey.runtime.tools.sandbox.keeping import is_in
+from abey.runtime.tools.sandbox.layout import SECRETS, Layout, programs_file
 
 VERSION = 6
 """Of Landlock, the first that keeps signals and abstract sockets in (Linux 6.12)."""

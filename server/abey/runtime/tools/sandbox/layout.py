@@ -3,22 +3,21 @@
 Laws
 - Nothing of a home folder is there but the workspace, the tools that PATH finds there, and the program itself.
 - Nothing of ours is there: no session, no agent file of the user, no key, no socket of the daemon.
-- Where the workspace may be written, `.git` and `.abey` in it may not, whether or not they are there yet.
+- Where the workspace may be written, `.git`, `.abey`, what is ours and the agent files that are in use in it may not,
+  whether or not they are there yet.
 """
 
 import os
 import pwd
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from abey.protocol.policy import RunIsolated
 from abey.runtime.tools.processes import Program
-from abey.shared.workspace import MARK
+from abey.runtime.tools.sandbox.keeping import Kept, NotConfined, is_below, is_in, keeping, outermost
 
-KEPT = (MARK, ".git")
-"""In the workspace: what is written there is run later, outside."""
 PASSING = ("/tmp", "/var/tmp", "/run")
 """What processes leave for each other, sockets too: a sandbox has its own."""
 SECRETS = tuple(
@@ -33,23 +32,21 @@ _OF_SEVERAL = frozenset({"", ".", ".local", ".cargo", "Library"})
 _OF_TOOLS = (".rustup", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv")
 
 
-class NotConfined(Exception):
-    """There can be no sandbox that keeps these laws; the message says why, in a line."""
-
-
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is to be kept from programs: `homes` of users, and `ours`: where the daemon has what it keeps."""
+    """What is to be kept from programs: `homes` of users, and `ours`: where the daemon has what it keeps. `agent_files`
+    are those that decide what may run, to be asked for when a program starts."""
 
     homes: tuple[str, ...]
     ours: tuple[str, ...]
+    agent_files: Callable[[], Iterable[Path]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """All paths are real ones. `hidden` folders are empty and may be written, and nothing of it stays; `shown` is
     there to be read though it is below one of them; `gone` is in no way there; `kept` is never written, whether or not
-    it is there yet.
+    it is there yet, and the folders in `held`, which lead there, are not moved.
     """
 
     workspace: str
@@ -60,15 +57,19 @@ class Layout:
     shown: tuple[str, ...]
     gone: tuple[str, ...]
     kept: tuple[str, ...]
+    held: tuple[str, ...]
 
 
-def surroundings(ours: Iterable[Path], env: Mapping[str, str]) -> Surroundings:
+def surroundings(
+    ours: Iterable[Path], env: Mapping[str, str], agent_files: Callable[[], Iterable[Path]] = tuple
+) -> Surroundings:
     """Of this user; `env` is the daemon's."""
     named = ["/home", "/root", env.get("HOME", "")]
     with suppress(KeyError):  # a user without an entry has no other home
         named.append(pwd.getpwuid(os.getuid()).pw_dir)
     homes = {os.path.realpath(home) for home in named if os.path.isabs(home)}
-    return Surroundings(_outermost(home for home in homes if home != "/"), tuple(os.path.realpath(one) for one in ours))
+    apart = outermost(home for home in homes if home != "/")
+    return Surroundings(apart, tuple(os.path.realpath(one) for one in ours), agent_files)
 
 
 def layout(around: Surroundings, program: Program, isolation: RunIsolated) -> Layout:
@@ -76,41 +77,25 @@ def layout(around: Surroundings, program: Program, isolation: RunIsolated) -> La
     workspace, writable, network = os.path.realpath(program.cwd), bool(isolation.writable), bool(isolation.network)
     homes = (*around.homes, *_own_home(program))
     apart = (*homes, *map(os.path.realpath, PASSING))
-    hidden = tuple(one for one in _outermost(apart) if os.path.isdir(one))
+    hidden = tuple(one for one in outermost(apart) if os.path.isdir(one))
     _refuse_wide(workspace, apart)
-    kept = _kept(workspace, around.ours) if writable else ()
+    kept = keeping(workspace, (*around.ours, *map(str, around.agent_files()))) if writable else Kept((), ())
     return Layout(
         workspace=workspace,
         writable=writable,
         network=network,
-        homes=tuple(one for one in homes if _below(one, hidden)),
+        homes=tuple(one for one in homes if is_below(one, hidden)),
         hidden=hidden,
-        shown=tuple(one for one in _shown(program, homes, network=network) if _below(one, hidden)),
+        shown=tuple(one for one in _shown(program, homes, network=network) if is_below(one, hidden)),
         gone=tuple(one for one in (*around.ours, *SECRETS) if os.path.exists(one)),
-        kept=kept,
+        kept=kept.paths,
+        held=kept.held,
     )
 
 
 def programs_file(program: Program) -> str | None:
     """The file of a program that is named by its path, wherever that is."""
     return os.path.realpath(program.argv[0]) if os.path.isabs(program.argv[0]) else None
-
-
-def is_in(path: str, folder: str) -> bool:
-    """Whether it is the folder or below it; both are real paths."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _below(path: str, folders: Iterable[str]) -> bool:
-    return any(is_in(path, folder) for folder in folders)
-
-
-def _outermost(folders: Iterable[str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for folder in sorted(set(folders)):
-        if not _below(folder, found):
-            found.append(folder)
-    return tuple(found)
 
 
 def _own_home(program: Program) -> tuple[str, ...]:
@@ -126,14 +111,6 @@ def _refuse_wide(workspace: str, hidden: tuple[str, ...]) -> None:
         raise NotConfined(
             f"{wide} is in the session's folder, and a sandbox would show it; give it a folder of its own"
         )
-
-
-def _kept(workspace: str, ours: tuple[str, ...]) -> tuple[str, ...]:
-    named = [os.path.join(workspace, name) for name in KEPT]
-    for path in named:
-        if os.path.islink(path):
-            raise NotConfined(f"{path} is a link, which no sandbox can keep as it is")
-    return (*named, *(one for one in ours if is_in(one, workspace) and one not in named))
 
 
 def _shown(program: Program, homes: tuple[str, ...], *, network: bool) -> tuple[str, ...]:

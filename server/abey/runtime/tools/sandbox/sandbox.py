@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import platform
+import secrets
 import shutil
 import subprocess
 import sys
@@ -16,13 +18,17 @@ from abey.core.agent import Tool
 from abey.protocol.policy import RunIsolated
 from abey.runtime.tools.processes import CannotStart, Program
 from abey.runtime.tools.sandbox import bubblewrap, landlock, seccomp
-from abey.runtime.tools.sandbox.layout import Layout, NotConfined, Surroundings, layout
+from abey.runtime.tools.sandbox.keeping import NotConfined
+from abey.runtime.tools.sandbox.layout import Layout, Surroundings, layout
+from abey.runtime.tools.sandbox.leftovers import SCRATCH, Leftovers
 from abey.runtime.tools.sandbox.shields import Shields
 
 KINDS = ("command", "executables")
 """Kinds of tools that are programs, each started for its call."""
 PROBE_SECONDS = 10.0
 PROBE = RunIsolated()
+PREFIX = "ABEY_INSIDE_"
+"""Of the names of variables on their way into the sandbox: what is outside of it is not to act on them."""
 
 _GUARD = Path(__file__).with_name("guard.py")
 _EMPTY = Program(("true",), "/usr", {"PATH": "/usr/local/bin:/usr/bin:/bin"})
@@ -71,14 +77,19 @@ class Sandbox:
     """An Isolation, and what builds the sandboxes. What there is is found out by running a program in it, once."""
 
     def __init__(
-        self, around: Surroundings, bounds: Bounds | None = None, look: "Callable[[Sandbox], Found] | None" = None
+        self,
+        around: Surroundings,
+        bounds: Bounds | None = None,
+        look: "Callable[[Sandbox], Found] | None" = None,
+        leftovers: Leftovers | None = None,
     ) -> None:
         self._around = around
         self._bounds = bounds or Bounds()
         self._look = look or find
         self._found: Found | None = None
         self._looking = threading.Lock()
-        self._shields = Shields()
+        self._leftovers = leftovers or Leftovers()
+        self._shields = Shields(self._leftovers)
 
     async def look(self, *, again: bool = False) -> None:
         if self._found is None or (again and self._found.bwrap is None):
@@ -124,34 +135,44 @@ class Sandbox:
         try:
             held = self._shields.hold(plan.kept)
         except OSError as fault:
-            raise CannotStart(f"cannot set up the sandbox: {fault.filename}: {fault.strerror}") from None
-        argv = bubblewrap.arguments(bwrap, plan, program)
-        env = bubblewrap.environment(program)
-        guarded = self._guarded(argv, env, None, network=plan.network)
-        return Confined(replace(program, argv=guarded, env=env, isolation=None), lambda: self._shields.let_go(held))
+            raise _no_place(fault) from None
+        argv, env = bubblewrap.arguments(bwrap, plan, program), bubblewrap.environment(program)
+        guarded = self._guarded(replace(program, argv=argv, env=env), None, network=plan.network)
+        return Confined(guarded, lambda: self._shields.let_go(held))
 
     def _in_landlock(self, plan: Layout, program: Program) -> Confined:
-        scratch = tempfile.mkdtemp(prefix="abey-")
-        rules = landlock.ruleset(plan, program, scratch)
-        env = landlock.environment(program, scratch)
-        guarded = self._guarded(program.argv, env, rules, network=plan.network)
-        return Confined(
-            replace(program, argv=guarded, env=env, isolation=None), lambda: shutil.rmtree(scratch, ignore_errors=True)
-        )
+        scratch = self._scratch()
+        rules, env = landlock.ruleset(plan, program, scratch), landlock.environment(program, scratch)
+        guarded = self._guarded(replace(program, env=env), rules, network=plan.network)
+        return Confined(guarded, lambda: self._leftovers.remove(scratch))
 
-    def _guarded(
-        self, argv: tuple[str, ...], env: Mapping[str, str], rules: Mapping[str, object] | None, *, network: bool
-    ) -> tuple[str, ...]:
+    def _scratch(self) -> str:
+        """Raises CannotStart."""
+        scratch = os.path.join(tempfile.gettempdir(), SCRATCH + secrets.token_hex(8))
+        try:
+            self._leftovers.note((scratch,))
+            os.mkdir(scratch, 0o700)
+        except OSError as fault:
+            raise _no_place(fault) from None
+        return scratch
+
+    def _guarded(self, program: Program, rules: Mapping[str, object] | None, *, network: bool) -> Program:
         internet = network or rules is None  # without the network of the host it is one of its own
         told = {
-            "names": sorted(env),
+            "prefix": PREFIX,
             "processes": self._bounds.processes,
             "limits": self._bounds.limits(),
             "seccomp": seccomp.code(platform.machine(), network=internet, shared=rules is not None).hex(),
-            "descriptor": bubblewrap.FILTER,
+            "descriptors": (bubblewrap.VARIABLES, bubblewrap.FILTER),
             "landlock": rules,
         }
-        return (sys.executable, "-I", "-S", "-X", "utf8", "-c", _GUARD.read_text("utf-8"), json.dumps(told), *argv)
+        guard = (sys.executable, "-I", "-S", "-X", "utf8", "-c", _GUARD.read_text("utf-8"), json.dumps(told))
+        env = {PREFIX + name: value for name, value in program.env.items()}
+        return replace(program, argv=(*guard, *program.argv), env=env, isolation=None)
+
+
+def _no_place(fault: OSError) -> CannotStart:
+    return CannotStart(f"cannot set up the sandbox: {fault.filename}: {fault.strerror}")
 
 
 def find(sandbox: Sandbox) -> Found:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 
+from abey.runtime.tools.sandbox.leftovers import Leftovers
+
 
 class Shields:
     """What is not there cannot be kept from being made: so it is made, empty, for as long as a sandbox needs it.
@@ -13,7 +15,8 @@ class Shields:
     Whoever lets go last removes it, and only while it is empty: what somebody has put there stays.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leftovers: Leftovers | None = None) -> None:
+        self._leftovers = leftovers or Leftovers()
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
 
@@ -23,6 +26,8 @@ class Shields:
         held: list[str] = []
         with self._lock:
             try:
+                paths = [path for path in paths if self._held[path] or not os.path.lexists(path)]
+                self._leftovers.note(paths)
                 for path in paths:
                     if self._held[path] or _made(path):
                         self._held[path] += 1
@@ -42,6 +47,7 @@ class Shields:
             if self._held[path] == 0:
                 with suppress(OSError):
                     os.rmdir(path)
+                self._leftovers.forget((path,))
 
 
 def _made(path: str) -> bool:

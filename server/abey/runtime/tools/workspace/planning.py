@@ -9,6 +9,9 @@ from abey.runtime.tools.workspace.paths import Refused, shown
 from abey.runtime.tools.workspace.text import Text, text_of
 
 _LINES_NAMED = 5
+_PLACES = 1000
+_COMPARED = 64 << 20
+"""Characters in all, while overlapping places are looked for."""
 
 
 def planned(tool: str, arguments: Mapping[str, Any], before: bytes | None) -> bytes:
@@ -18,9 +21,14 @@ def planned(tool: str, arguments: Mapping[str, Any], before: bytes | None) -> by
     after = _encoded(str(arguments["content"]), "content") if writes else _edited(path, arguments, before)
     if after == before:
         raise Refused(f"{shown(path)} is like that already: nothing would change")
-    if len(after) > LARGEST:
-        raise Refused(f"{shown(path)} would have {len(after)} bytes; at most {LARGEST} can be written")
+    _refuse_longer(path, len(after))
     return after
+
+
+def _refuse_longer(path: str, size: int) -> None:
+    """Raises Refused for a file of at least `size` bytes."""
+    if size > LARGEST:
+        raise Refused(f"{shown(path)} would have {size} bytes; at most {LARGEST} can be written")
 
 
 def _edited(path: str, arguments: Mapping[str, Any], before: bytes | None) -> bytes:
@@ -34,12 +42,15 @@ def _edited(path: str, arguments: Mapping[str, Any], before: bytes | None) -> by
         _encoded(value, name)
     if text.is_crlf:
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    found = list(islice(_places(text.plain, old), 1000))
+    plain = text.plain
+    found = list(islice(_places(plain, old), _most_places(old)))
     if not found:
         raise Refused(_not_there(path, text, old))
     if len(found) > 1 and not arguments.get("all"):
-        raise Refused(_too_often(path, text.plain, found))
-    return text.with_plain(text.plain.replace(old, new))
+        raise Refused(_too_often(path, plain, old, found))
+    # before it is made: a short text in many places can become more than the machine has room for
+    _refuse_longer(path, len(plain) + plain.count(old) * (len(new) - len(old)))
+    return text.with_plain(plain.replace(old, new))
 
 
 def _encoded(text: str, name: str) -> bytes:
@@ -47,6 +58,11 @@ def _encoded(text: str, name: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise Refused(f"{name} has half of a surrogate pair, which is no character") from None
+
+
+def _most_places(piece: str) -> int:
+    """As many as are found soon: at least the second, which is one too many."""
+    return max(2, min(_PLACES, _COMPARED // len(piece)))
 
 
 def _places(text: str, piece: str) -> Iterator[int]:
@@ -68,10 +84,10 @@ def _not_there(path: str, text: Text, old: str) -> str:
     return f"{message}; read the file again and copy what is there exactly"
 
 
-def _too_often(path: str, text: str, found: list[int]) -> str:
+def _too_often(path: str, text: str, piece: str, found: list[int]) -> str:
     lines = ", ".join(str(text.count("\n", 0, at) + 1) for at in found[:_LINES_NAMED])
     more = ", …" if len(found) > _LINES_NAMED else ""
-    times = f"{len(found)} times" if len(found) < 1000 else "very often"
+    times = f"{len(found)} times" if len(found) < _most_places(piece) else "very often"
     return (
         f"old_text is in {shown(path)} {times} (lines {lines}{more}); give more of its surroundings, so that only one "
         "fits, or all: true"
