@@ -781,6 +781,7 @@ class Session(TypedDict):
     configHash: str
     configState: Literal["ok", "stale"]
     configProblem: NotRequired[str]
+    missingTools: NotRequired[dict[str, str]]
     archived: NotRequired[bool]
     damaged: NotRequired[Damage]
 

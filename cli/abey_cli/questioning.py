@@ -23,13 +23,13 @@ A word or its first letter is an answer."""
 
 def question(context: Context, session: Any, asked: set[str]) -> bool:
     """Asks every question of the session that is not in `asked`, and adds it there. True if one was answered."""
-    calls = [call for call in session["pending"] if call["kind"] == "question" and _key(call) not in asked]
-    asked.update(map(_key, calls))
+    calls = [call for call in session["pending"] if call["kind"] == "question" and question_key(call) not in asked]
+    asked.update(map(question_key, calls))
     answered = [call for call in calls if _ask_one(context, call)]
     return bool(answered)
 
 
-def _key(call: Any) -> str:
+def question_key(call: Any) -> str:
     """One call may ask again and again."""
     return f"{call['token']} {call['argumentsHash']}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abey.shared.escaping import cut, escape, escape_line
 
@@ -86,7 +86,7 @@ def _labelled(call: Pending) -> list[str]:
     return [] if not title or title.startswith(call["tool"]) else [f"title: {escape_line(cut(title, ARGUMENTS_SHOWN))}"]
 
 
-def hash_line(call: Pending) -> str:
+def hash_line(call: Pending | dict[str, Any]) -> str:
     """What an approval of the call is bound to."""
     return f"hash: {escape_line(call['argumentsHash'])}"
 
@@ -122,8 +122,18 @@ def session_lines(session: Session) -> list[str]:
         f"activity: {escape_line(', '.join([session['activity'], *_set_aside(session)]))}",
         f"updated: {escape_line(session['updatedAt'])}",
         f"usage: {usage_text(session['usage'])}",
+        *missing_lines(session),
         *([damage_line(session["damaged"])] if session.get("damaged") else []),
     ]
+
+
+def missing_lines(session: Session) -> list[str]:
+    """The tools that the session goes on without, and why."""
+    return [f"without {_missing(name)}: {escape_line(why)}" for name, why in session.get("missingTools", {}).items()]
+
+
+def _missing(name: str) -> str:
+    return f"the tools {escape_line(name)}*" if name.endswith("_") else f"the tool {escape_line(name)}"
 
 
 def _set_aside(session: Session) -> list[str]:

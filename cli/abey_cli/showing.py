@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from abey.shared.kinds import EXIT_ERROR, EXIT_NO_ANSWER, EXIT_OK, EXIT_YIELDED
 from abey_cli.context import Context
 from abey_cli.failures import Failure
-from abey_cli.render import last_batch, state_lines
+from abey_cli.render import last_batch, missing_lines, state_lines
 from abey_cli.way_on import way_on
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def show_state(context: Context, session: Session) -> None:
 
 def show_end(context: Context, session: Session) -> None:
     """What `run`, `resume` and `wait` print: the final text alone, or after a yield the state block."""
+    show_missing(context, session)
     if turn_end(session) == "answered":
         context.console.text(session.get("output", ""))
         return
@@ -38,6 +39,12 @@ def show_end(context: Context, session: Session) -> None:
         return
     show_state(context, session)
     show_way_on(context, session)
+
+
+def show_missing(context: Context, session: Session) -> None:
+    """On stderr, the tools that the session went on without."""
+    for line in missing_lines(session) if not context.console.json else ():
+        context.console.note(line)
 
 
 def show_way_on(context: Context, session: Session) -> None:

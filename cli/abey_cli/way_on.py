@@ -23,13 +23,20 @@ def way_on(session: Any) -> str | None:
     if not calls or session.get("paused") is not None:
         return f"{_of_a_child(session)}`abey session resume {session_id}` goes on"
     one = ANSWERS[calls[0]["kind"]].format(calls[0]["token"])
-    if str(calls[0].get("reason", "")).startswith(ISOLATION):
+    if _may_be_isolated(calls[0]):
         one = f"{one}, or `abey session run-isolated {session_id}`"
     others = "" if len(calls) == 1 else f", and so for each token that `abey session pending {session_id}` shows"
     return f"next: {one}{others}; then `abey session resume {session_id}` goes on"
 
 
+def _may_be_isolated(call: Any) -> bool:
+    """Whether the call waits for a sandbox, and its tool can run in one."""
+    reason = str(call.get("reason", ""))
+    return reason.startswith(ISOLATION) and not reason.startswith(f"{ISOLATION}, ")
+
+
 def _of_a_child(session: Any) -> str:
     """What comes first where a child waits for somebody; nothing where none does."""
     waits = any(call.get("childId") and " waits for " in call.get("reason", "") for call in session["pending"])
-    return "next: answer what the children wait for, which `abey session pending` shows; then " if waits else ""
+    listed = f"`abey session pending {session['sessionId']}`"
+    return f"next: answer what the children wait for, which {listed} shows; then " if waits else ""

@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,6 +141,21 @@ def test_a_file_that_is_gone_for_a_moment_still_counts(house: House, wait: Calla
     assert house.now() == []
     house.mine.write_text(DENIES)
     assert [layer for layer, _, _ in house.now()] == ["user"]
+
+
+@pytest.mark.parametrize("folder_too", [False, True])
+def test_a_file_that_was_taken_away_a_while_ago_counts_for_no_call_though_nobody_looked_since(
+    house: House, monkeypatch: pytest.MonkeyPatch, folder_too: bool
+) -> None:
+    house.mine.write_text(DENIES)
+    house.theirs.write_text(DEFERS)
+    assert [layer for layer, _, _ in house.now()] == ["user", "workspace"]
+    house.mine.unlink()
+    if folder_too:
+        house.config.rmdir()
+    later = time.time() + 1.5
+    monkeypatch.setattr(module.time, "time", lambda: later)
+    assert [layer for layer, _, _ in house.now()] == ["workspace"]
 
 
 def test_where_the_files_are_is_known_by_their_names(tmp_path: Path) -> None:

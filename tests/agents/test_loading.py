@@ -255,6 +255,13 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "a shell parses `dir`, `command` together; rules read only `dir` as a command",
     ),
     (
+        agent(tools=[{**SHELL, "argv": ["ssh", "host", "{command}"]}]),
+        "warning",
+        "placeholder",
+        "{command}",
+        '`command` is parsed by a shell: say `"shell": "command"`, or rules read it as any other text',
+    ),
+    (
         agent(tools=[{**SHELL, "name": "sh it"}]),
         "warning",
         "tool-name",

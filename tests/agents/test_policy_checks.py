@@ -253,3 +253,25 @@ def test_a_rule_that_lets_plain_commands_run_leaves_the_others_to_later_rules() 
     rules = [rule("sh", "runSync", command={"glob": "ls*"}), rule("sh", "defer", command={"glob": "ls*"})]
     assert [one for one in said([SHELL], *rules) if one[0] == "shadowed-rule"] == []
     assert [one[0] for one in said([SHELL], *rules[::-1])] == ["shadowed-rule"]
+
+
+HTTP = {"kind": "http", "name": "get", "method": "GET", "url": "https://x.example/"}
+BOXED_RULES: list[tuple[list[dict[str, Any]], str, str]] = [
+    ([HTTP], "get", "http"),
+    ([HTTP, MCP], "*", "http, mcp"),
+    ([MCP], "mcp_fs_*", "mcp"),
+    ([HTTP, SHELL], "*", ""),
+    ([SHELL], "sh", ""),
+    (external("a"), "a", ""),
+]
+
+
+@pytest.mark.parametrize(("tools", "name", "kinds"), BOXED_RULES, ids=[f"{one[1]} {one[2]}" for one in BOXED_RULES])
+def test_a_rule_that_isolates_what_is_no_program_lets_nothing_run(
+    tools: list[dict[str, Any]], name: str, kinds: str
+) -> None:
+    message = f"this lets nothing run: tools of kind {kinds} are no programs that a sandbox could be put around"
+    around: Any = {"tag": "decorate", "decorators": [{"tag": "timeout", "seconds": 1}], "inner": "runIsolated"}
+    for disposition in ("runIsolated", around):
+        found = [one for one in said(tools, rule(name, disposition)) if one[0] == "never-isolated"]
+        assert found == ([("never-isolated", "/0/disposition", message)] if kinds else [])

@@ -78,7 +78,7 @@ def test_tools_that_cannot_run_yet_are_not_offered() -> None:
         (["env", "zsh", "-e", "-c", "cd /; {x}"], None, "x"),
         (["dash", "-ec", "{x}"], None, "x"),
         (["sh", "-c", 'echo "$1"', "sh", "{x}"], None, None),
-        (["fish", "-c", "{x}"], None, None),
+        (["fish", "-c", "{x}"], None, "x"),
         (["sh", "{x}"], None, None),
         (["echo", "-c", "{x}"], None, None),
         (["run", "{x}"], "x", "x"),

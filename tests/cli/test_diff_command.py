@@ -69,4 +69,5 @@ def test_a_call_that_is_another_one_now_is_shown_as_it_is(abey, daemon: CannedDa
 
     daemon.on["agents/complete"] = refuse
     ran = abey("session", "approve", TOKEN)
-    assert (ran.code, ran.err.endswith("  +\\x1b[2Jb\nabey: look again (arguments/mismatch)\n")) == (5, True)
+    told = f"  +\\x1b[2Jb\nhash: {'0' * 64}\nabey: look again (arguments/mismatch)\n"
+    assert (ran.code, ran.err.endswith(told)) == (5, True)

@@ -77,7 +77,8 @@ def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDa
         (waiting(pending(kind="running"), pending()), f"next: {APPROVE}; then {RESUME}\n"),
         (
             waiting(pending(kind="running", childId="kid", reason="session kid waits for an approval of sh")),
-            f"next: answer what the children wait for, which `abey session pending` shows; then {RESUME}\n",
+            f"next: answer what the children wait for, which `abey session pending {SESSION_ID}` shows; "
+            f"then {RESUME}\n",
         ),
         (session(paused={"at": AT}), f"{RESUME}\n"),
         (session(), f"{RESUME}\n"),

@@ -36,6 +36,12 @@ def test_what_waits_for_a_sandbox_names_the_way_to_try_again() -> None:
     assert way_on(waiting(call)) == f"{said}`abey session resume {SESSION_ID}` goes on"
 
 
+def test_what_nothing_can_ever_isolate_is_not_offered_a_sandbox() -> None:
+    call = pending(kind="external", reason="isolated runner required, which a tool of kind http cannot have")
+    said = f"next: `abey session complete {TOKEN} FILE`; then `abey session resume {SESSION_ID}` goes on"
+    assert way_on(waiting(call)) == said
+
+
 def test_where_nothing_waits_that_is_said(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/runIsolated"] = {"ran": [], "session": session()}
     ran = abey("session", "run-isolated", SESSION_ID)

@@ -11,7 +11,7 @@ from abey.core.child_views import why_open
 from abey.core.children import outcome_of
 from abey.core.conversation import ToolOutcome
 from abey.core.effects import EndChild, RunTool
-from abey.core.machine import Machine, Work
+from abey.core.machine import Invocation, Machine, Work
 from abey.core.pending_views import bare_pending
 from abey.protocol import outcomes as o
 from abey.protocol.policy import Policy
@@ -210,5 +210,7 @@ def test_why_a_call_is_open_says_what_the_child_waits_for_however_deep() -> None
     inner, outer = dispatched("ask"), family()
     there: dict[str, Machine | None] = {child_of(outer): inner.machine, "outer": outer.machine}
     deep = f"session outer: session {child_of(outer)} waits for an approval of ask"
-    assert why_open("outer", there.get) == deep
-    assert why_open("nobody", there.get) == "session nobody begins when this session goes on"
+    assert why_open("outer", Work(), there.get) == deep
+    assert why_open("nobody", Work(), there.get) == "session nobody begins when this session goes on"
+    on_its_way = Work(live=(Invocation("i", "c", background=True, child_id="nobody"),))
+    assert why_open("nobody", on_its_way, there.get) == "session nobody is about to begin"

@@ -1,5 +1,7 @@
 """What the tool phase does with each disposition (machine.md, Dispositions)."""
 
+from dataclasses import replace
+
 import pytest
 from support.stories import Came, batch, came, complete, dispatched, find, states
 from support.world import World, agent, answer, tool
@@ -103,6 +105,14 @@ def test_an_isolated_call_waits_for_a_runner_that_others_bring() -> None:
     world = dispatched("box")
     decided = verdict(world)
     assert (states(world), decided.runnable, decided.reason) == ({"c1": "deferred"}, False, "isolated runner required")
+
+
+def test_a_call_that_nothing_can_ever_isolate_says_so() -> None:
+    box = tool("box")
+    box = replace(box, definition={**box.definition, "kind": "http"})
+    decided = verdict(dispatched("box", world=World(agent((box,)))))
+    told = "isolated runner required, which a tool of kind http cannot have"
+    assert (decided.runnable, decided.reason) == (False, told)
 
 
 def test_a_denied_call_is_refused_at_once_and_the_model_is_told() -> None:

@@ -82,11 +82,11 @@ def test_a_call_that_may_have_run_says_so() -> None:
 
 
 RESOLUTIONS: dict[str, tuple[o.AnyOutcome, str]] = {
-    "approve": (o.Approve(), "approved by test at {at}"),
-    "deny": (o.DenyCall(message="no"), "denied by test at {at}: no"),
-    "result": (o.Result(content=1), "completed with a result by test at {at}"),
-    "error": (o.Error(message="bad"), "completed with an error by test at {at}: bad"),
-    "cancel": (o.CancelCall(), "cancelled by test at {at}"),
+    "approve": (o.Approve(), "approved by test (cli) at {at}"),
+    "deny": (o.DenyCall(message="no"), "denied by test (cli) at {at}: no"),
+    "result": (o.Result(content=1), "completed with a result by test (cli) at {at}"),
+    "error": (o.Error(message="bad"), "completed with an error by test (cli) at {at}: bad"),
+    "cancel": (o.CancelCall(), "cancelled by test (cli) at {at}"),
 }
 
 
@@ -109,7 +109,7 @@ def test_a_resolution_says_who_answered_what_and_when(kind: str) -> None:
 def test_the_resolution_of_a_call_that_is_run_again_says_so() -> None:
     world = crashed("run")
     complete(world, "c1", o.Rerun())
-    assert resolution_view(find(world, "c1")).text == f"run again by test at {at(world)}"
+    assert resolution_view(find(world, "c1")).text == f"run again by test (cli) at {at(world)}"
 
 
 def test_a_call_that_nobody_answered_says_how_it_ended() -> None:
@@ -144,7 +144,7 @@ def test_what_was_said_to_a_question_is_not_the_end_of_the_call(outcome: o.AnyOu
         "by": "test",
         "client": CLIENT.wire(),
         "at": at(world),
-        "text": f"{how} by test at {at(world)}",
+        "text": f"{how} by test (cli) at {at(world)}",
     }
     assert (find(world, "c1").state, resolution_view(find(world, "c1")).wire()) == ("running", said)
 

@@ -60,6 +60,15 @@ def test_without_a_default_tools_run_except_destructive_ones(policy: dict[str, A
     assert judged.disposition == Defer(reason="the tool can change things")
 
 
+OTHER_WAYS = ["/x/00", "/x/01", "/x/-", "/x/+0", "/x/ 0", "/x/0x0", "/x/\u0660", "/x/9", "/x/" + "9" * 5000]
+
+
+@pytest.mark.parametrize("pointer", OTHER_WAYS, ids=lambda pointer: ascii(pointer[:9]))
+def test_a_pointer_says_an_index_in_one_way_alone(pointer: str) -> None:
+    arguments = {"x": ["a"] * 9 + ["b", "a"]}
+    assert [matched("a", arguments, at) for at in ("/x/0", "/x/10", pointer)] == [True, True, False]
+
+
 def test_a_default_that_runs_everything_means_everything() -> None:
     assert verdict({"default": "runSync"}, destructive=True, command="x").disposition == RunSync()
 

@@ -185,7 +185,7 @@ def test_a_resolved_call_is_told_as_it_waited_with_what_came_of_it() -> None:
             "client": CLIENT.wire(),
             "at": now,
             "message": "no",
-            "text": f"denied by test at {now}: no",
+            "text": f"denied by test (cli) at {now}: no",
         },
     }
 

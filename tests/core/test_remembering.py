@@ -9,6 +9,7 @@ from support.stories import Came, came, completion, crashed, find, proposed, ref
 from support.world import CLIENT, TOOLS, World, agent, tool
 
 from abey.core import events as e
+from abey.core.agent import Tool
 from abey.core.policy import Floor
 from abey.core.remembering import made
 from abey.core.replay import fold
@@ -161,6 +162,26 @@ def test_a_rule_that_is_not_about_this_very_call_is_refused_and_nothing_happens(
     event = answered(world, "c1", asked_rule(**changes), outcome)
     assert refused(world, event)["kind"] == "arguments/invalid"
     assert (states(world), world.kept, world.session.rules) == ({"c1": "deferred"}, [], ())
+
+
+SHELL = Tool("sh", "", TOOLS[0].parameters, {"kind": "command"}, "h", destructive=True, command="x")
+COMMANDS = agent((SHELL,), Policy.model_validate({"default": "defer"}))
+TOO_WIDE: list[tuple[Any, str]] = [(None, "runSync"), ({"/y": "1"}, "runSync"), ({"/y": "1"}, "runAsync")]
+
+
+@pytest.mark.parametrize(("match", "disposition"), TOO_WIDE)
+def test_an_answer_lets_no_command_run_that_its_rule_does_not_name(match: Any, disposition: str) -> None:
+    world = waiting('{"x":"1","y":"1"}', world=World(agent=COMMANDS), name="sh")
+    event = answered(world, "c1", asked_rule(tool="sh", match=match, disposition=disposition))
+    told = refused(world, event)
+    assert (told["kind"], "too wide" in str(told["errors"])) == ("arguments/invalid", True)
+    assert (states(world), world.kept, world.session.rules) == ({"c1": "deferred"}, [], ())
+
+
+def test_an_answer_may_deny_every_command() -> None:
+    world = waiting(ONE, world=World(agent=COMMANDS), name="sh")
+    world.send(answered(world, "c1", asked_rule(tool="sh", match=None, disposition="deny"), o.DenyCall()))
+    assert (states(world), len(world.session.rules)) == ({"c1": "denied"}, 1)
 
 
 def test_a_rule_that_a_floor_would_stop_is_refused_instead_of_promising_something() -> None:

@@ -164,13 +164,21 @@ def test_the_sooner_end_counts_and_whoever_wants_a_call_alone_is_heard() -> None
 def test_a_child_is_held_by_the_whole_policy_of_each_parent() -> None:
     ran = policy(rule("runSync"))
     assert verdict(ran, parents=(ran, None)).disposition == RunSync()
-    assert verdict(ran, parents=(ran, policy(default="defer"))).disposition == Defer()
+    above = "the policy of a session above this one defers it"
+    assert verdict(ran, parents=(ran, policy(default="defer"))).disposition == Defer(reason=above)
     one = tool("t", destructive=True)
     judged = judge(agent((one,), ran), one, {}, Laws(parents=(None,)))
     assert (judged.disposition, judged.chain[-1]) == (
-        Defer(reason="the tool can change things"),
+        Defer(reason=f"{above}: the tool can change things"),
         Link("parent", None, True, "no default, and the tool is destructive"),
     )
+
+
+def test_the_reason_names_a_policy_above_only_where_the_own_one_would_let_the_call_run() -> None:
+    parents = (policy(rule({"tag": "defer", "reason": "ask me"})),)
+    told = [verdict(policy(rule(own)), parents=parents).reason for own in ("runSync", "defer", "runIsolated")]
+    above = "the policy of a session above this one defers it: ask me"
+    assert told == [above, "ask me", above]
 
 
 def test_what_only_others_can_run_waits_whoever_lets_it_run() -> None:

@@ -54,8 +54,11 @@ class Family:
 
     @property
     def child(self) -> str:
+        return self.child_of(self.id)
+
+    def child_of(self, session_id: str) -> str:
         """The first, once it is there: its id is known before."""
-        found: str = until(lambda: self.get()["children"], "for a child")[0]
+        found: str = until(lambda: self.get(session_id)["children"], "for a child")[0]
         until(lambda: self.place.journal(found).exists(), "for the journal of the child")
         return found
 
@@ -234,6 +237,29 @@ def test_a_cancel_reaches_the_children_of_children(place: Place, peer: Peer) -> 
     assert family.pending()[0]["reason"] == f"session {middle}: session {leaf} works on it"
     peer.request("agents/cancel", sessionId=family.id)
     assert [family.get(one)["turn"]["end"] for one in (leaf, middle, family.id)] == ["cancelled"] * 3
+
+
+@pytest.mark.parametrize("way", ["cancel", "stop", "delete"])
+def test_after_a_kill_the_end_of_a_parent_reaches_children_three_levels_down(
+    place: Place, peer: Peer, way: str
+) -> None:
+    reviewer(place, calls(("slow", {})), says("x"), name="c")
+    for name, asked in (("b", "c"), ("a", "b")):
+        tools = [{"kind": "agent", "name": asked, "agent": asked}]
+        reviewer(place, asks(tool=asked), says("done"), name=name, tools=tools)
+    family = Family(place, peer, parent(place, asks(tool="a"), names=("a",)))
+    line = [family.id]
+    for _ in range(3):
+        line.append(family.child_of(line[-1]))
+    until(lambda: place.ran() == 1, "for the tool")
+    place.kill_daemon()
+    forced = {"force": True} if way == "delete" else {}
+    with place.peer() as family.peer:
+        family.peer.request(f"agents/{way}", sessionId=family.id, **forced)
+        left = {one["sessionId"]: one["state"] for one in family.peer.request("agents/sessions")["items"]}
+        waiting = family.peer.request("agents/pending")["items"]
+    state = {"cancel": "completed", "stop": "stopped"}.get(way)
+    assert (left, waiting, place.ran()) == (dict.fromkeys(line, state) if state else {}, [], 1)
 
 
 def test_a_child_that_somebody_stops_is_a_failed_result(place: Place, peer: Peer) -> None:

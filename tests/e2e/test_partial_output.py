@@ -109,14 +109,50 @@ def test_somebody_says_what_became_of_it_and_nothing_is_left(
     place: Place, words: tuple[str, ...], state: str, told: str
 ) -> None:
     session, call = uncertain(place)
-    for name in ("go", "end"):
-        (place.work / name).touch()
+    let_end(place)
     known = {"TOKEN": call["token"], "HASH": call["argumentsHash"]}
     place.abey("session", *(known.get(word, word) for word in words))
     assert place.abey("session", "resume", session["sessionId"]) == "end\n"
     after = call_of(place, session)
     assert (after["state"], told in after["output"], place.ran()) == (state, True, 2 if "rerun" in words else 1)
     until(lambda: partial_files(place, session) == [])
+
+
+def rerun(call: Any) -> Any:
+    """What asks for it."""
+    return {"token": call["token"], "argumentsHash": call["argumentsHash"], "outcome": {"kind": "rerun"}}
+
+
+def let_end(place: Place) -> None:
+    """The tool is over at once from now on."""
+    for name in ("go", "end"):
+        (place.work / name).touch()
+
+
+def test_of_many_who_have_it_run_again_one_is_heard_and_it_runs_once(place: Place) -> None:
+    session, call = uncertain(place)
+    let_end(place)
+    peers = [place.peer(f"client{number}") for number in range(6)]
+    asked = [peer.start("agents/complete", **rerun(call)) for peer in peers]
+    answers = [peer.answer(number) for peer, number in zip(peers, asked, strict=True)]
+    for peer in peers:
+        peer.close()
+    told = [(answer["applied"], answer["resolution"]["kind"]) for answer in answers]
+    assert (sorted(told), place.ran()) == ([(False, "rerun")] * 5 + [(True, "rerun")], 2)
+    assert len({answer["resolution"]["by"] for answer in answers}) == 1
+    assert (place.abey("session", "resume", session["sessionId"]), place.ran()) == ("end\n", 2)
+
+
+def test_while_the_session_is_paused_it_is_recorded_and_runs_later_and_a_late_result_is_none(place: Place) -> None:
+    session, call = uncertain(place)
+    let_end(place)
+    place.abey("session", "pause", session["sessionId"])
+    late = {"token": call["token"], "outcome": {"kind": "result", "content": "late"}}
+    answers = [place.rpc("agents/complete", **params) for params in (rerun(call), rerun(call), late)]
+    told = [(answer["applied"], answer["resolution"]["kind"]) for answer in answers]
+    assert (told, place.ran()) == ([(True, "rerun"), (False, "rerun"), (False, "rerun")], 1)
+    assert (place.abey("session", "resume", session["sessionId"]), place.ran()) == ("end\n", 2)
+    assert call_of(place, session)["output"] == f"{FIRST}two\n"
 
 
 def test_it_is_not_run_again_under_a_hash_that_was_not_shown(place: Place) -> None:
@@ -155,7 +191,6 @@ def test_a_call_that_is_run_again_by_itself_leaves_nothing_of_its_first_run(plac
     session = place.rpc("agents/start", config=config, prompt="x", cwd=str(place.work), run="turn", wait=False)
     until(lambda: partial_files(place, session) == [FIRST])
     place.kill_daemon()
-    for name in ("go", "end"):
-        (place.work / name).touch()
+    let_end(place)
     assert (place.abey("session", "resume", session["sessionId"]), place.ran()) == ("end\n", 2)
     until(lambda: partial_files(place, session) == [])

@@ -342,7 +342,7 @@ def test_of_two_answers_to_a_call_the_second_is_told_that_it_came_too_late(place
         assert (sum(applied), place.session(session_id)["pending"]) == (1, [])
         late = editor if applied[0] or applied[1] else other
         assert late.told("too late").startswith(
-            "Approve what is written: sh came too late: it was approved by plain at"
+            "Approve what is written: sh came too late: it was approved by plain (lsp) at"
         )
 
 

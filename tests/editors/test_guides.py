@@ -60,6 +60,7 @@ def test_what_is_typed_without_a_session_is_about_the_document_at_hand(kind: Kin
     here, _ = (machine.rpc("agents/start", agent="weather", prompt=PROMPT, cwd=str(machine.work)) for _ in range(2))
     typed(editor, "open", here["sessionId"])
     editor.until("path", str(document(machine, here["sessionId"])))
+    editor.until("ready")  # a document is there a moment before its server is
 
     typed(editor, "step")
     reached(machine, here["sessionId"], "llmTurn")

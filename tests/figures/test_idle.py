@@ -25,7 +25,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def test_a_daemon_that_nobody_asks_idles(tmp_path: Path, nursery: Nursery, figures: Figures) -> None:
-    seconds = figures.size(4, 60)
+    seconds = figures.size(8, 60)
     with closing(Place(tmp_path / "machine")) as place, nursery.wake(place) as peer:
         gone = place.peer("gone")
         gone.hang_up()
@@ -39,7 +39,7 @@ def test_a_daemon_that_nobody_asks_idles(tmp_path: Path, nursery: Nursery, figur
         f"{share:.2%}",
         f"{seconds} s, one client connected, one that vanished",
     )
-    assert share < MOST_CPU
+    assert share <= MOST_CPU
 
 
 async def test_a_standalone_daemon_ends_soon_after_its_editor_was_killed(tmp_path: Path, figures: Figures) -> None:

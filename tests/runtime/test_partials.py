@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,27 @@ def test_a_write_that_fails_leaves_the_last_one_whole(tmp_path: Path, at: int) -
     assert read_partial(FileIO("process"), tmp_path, "i1") == after
 
 
+@pytest.mark.parametrize("name", ["partial-i1", "partial-i1.new"])
+@pytest.mark.parametrize("lies", ["a link", "a pipe"])
+def test_what_somebody_put_in_its_place_is_never_written_to(tmp_path: Path, name: str, lies: str) -> None:
+    """A write to a pipe that nobody reads would never end."""
+    mine = tmp_path / "mine"
+    mine.write_text("of the user")
+    (tmp_path / name).symlink_to(mine) if lies == "a link" else os.mkfifo(tmp_path / name)
+    file = PartialFile(FileIO("process"), tmp_path, "i1")
+    file.write("text")
+    there = read_partial(FileIO("process"), tmp_path, "i1"), mine.read_text(), len(list(tmp_path.iterdir()))
+    file.remove()
+    assert (there, list(tmp_path.iterdir())) == (("text", "of the user", 2), [mine])
+
+
+def test_a_write_that_fails_leaves_nothing_else_behind(tmp_path: Path) -> None:
+    (tmp_path / "partial-i1").mkdir()
+    with pytest.raises(IsADirectoryError):
+        PartialFile(FileIO("process"), tmp_path, "i1").write("text")
+    assert [path.name for path in tmp_path.iterdir()] == ["partial-i1"]
+
+
 def test_after_its_end_no_late_write_brings_it_back(tmp_path: Path) -> None:
     file = PartialFile(FileIO("process"), tmp_path, "i1")
     file.write("text")
@@ -125,13 +147,18 @@ def test_after_its_end_no_late_write_brings_it_back(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("lies", ["nothing", "a folder", "too much"])
+@pytest.mark.parametrize("lies", ["nothing", "a folder", "too much", "a link", "a pipe"])
 def test_what_is_none_of_ours_is_not_read(tmp_path: Path, lies: str) -> None:
     path = tmp_path / "partial-i1"
     if lies == "a folder":
         path.mkdir()
     elif lies == "too much":
         path.write_bytes(b"x" * ((1 << 20) + 1))
+    elif lies == "a link":
+        (tmp_path / "secret").write_text("a secret of the user")
+        path.symlink_to("secret")
+    elif lies == "a pipe":
+        os.mkfifo(path)
     assert read_partial(FileIO("process"), tmp_path, "i1") is None
 
 

@@ -117,10 +117,17 @@ def no_pointer(path: Path) -> None:
     path.write_text(path.read_text().replace('"disposition"', '"match": {"x": 1}, "disposition"'))
 
 
-@pytest.mark.parametrize(
-    "breaks",
-    [broken_json, unknown_member, newer, writable_by_others, a_broad_rule, of_a_session, a_sandbox, no_pointer],
-)
+def one_id_twice(path: Path) -> None:
+    held = json.loads(path.read_text())
+    other = {**held["rules"][0], "rule": {**held["rules"][0]["rule"], "disposition": {"tag": "deny"}}}
+    path.write_text(json.dumps({**held, "rules": [other, *held["rules"]]}))
+
+
+BREAKS = [broken_json, unknown_member, newer, writable_by_others]
+BREAKS += [a_broad_rule, of_a_session, a_sandbox, no_pointer, one_id_twice]
+
+
+@pytest.mark.parametrize("breaks", BREAKS)
 def test_a_file_that_cannot_be_right_remembers_nothing_and_is_kept_beside_the_next_one(tmp_path: Path, breaks) -> None:
     store(tmp_path).remember(rule())
     breaks(file_of(tmp_path))

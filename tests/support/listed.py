@@ -13,6 +13,7 @@ from abey.rpc.peer import Peer
 from abey.runtime.children import Children
 from abey.runtime.index.database import Database
 from abey.runtime.index.index import Index
+from abey.runtime.ports import NoToolbox
 from abey.runtime.store.io import FileIO
 
 NOBODY = cast(Peer, None)
@@ -30,6 +31,7 @@ class Listed(Shell):
             "versions": self.versions,
             "sessions": self.sessions,
             "scheduler": self.scheduler,
+            "toolbox": NoToolbox(),
             "children": Children(self.sessions, self.versions, lambda: self.scheduler),
         }
         # lists need no other parts

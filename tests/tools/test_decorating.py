@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.processes import FakeSpool, call_of, command_tool, until
 
 from abey.core.conversation import ToolOutcome
+from abey.protocol.diffs import FileChange
 from abey.protocol.journal import BlobRef
 from abey.protocol.policy import AnyDecorator, Cache, Label, Retries, Timeout, Truncate
 from abey.protocol.transcript import Question
@@ -176,6 +177,25 @@ async def test_a_failure_and_a_large_result_are_not_remembered() -> None:
     large = "x" * (decorating.CACHED_BYTES + 1)
     bench = Bench([(0, FAILED), says(large), says("x")])
     assert [(await bench.run(Cache(key="k"))).content for _ in range(4)] == ["no", large, "x", "x"]
+
+
+async def test_what_changed_files_is_done_each_time() -> None:
+    """A result that said again what was changed would show a change that nobody made."""
+    wrote = [
+        ToolOutcome(f"wrote {number}", changes=(FileChange(path="a", kind="created", patch=str(number)),))
+        for number in range(2)
+    ]
+    bench = Bench([(0, outcome) for outcome in wrote])
+    assert ([await bench.run(Cache(key="k")) for _ in range(2)], bench.said) == (wrote, [])
+
+
+async def test_another_session_of_the_same_id_knows_nothing_of_one_that_was_deleted() -> None:
+    bench = Bench([says("1"), says("2")])
+    tool, told = command_tool(["true"]), []
+    for since in ("2026-01-01", "2026-01-02", "2026-01-01"):
+        decorated = Decorated(tool, bench.call(), bench.fake.run, since)
+        told.append(await bench.clock.run(asyncio.ensure_future(bench.decorating.outcome(decorated, [Cache(key="k")]))))
+    assert told == [ToolOutcome("1"), ToolOutcome("2"), ToolOutcome("1")]
 
 
 async def test_of_many_results_those_that_were_used_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from abey.runtime.tools.placeholders import BadArgument, fill, shell_parameters, undeclared
+from abey.runtime.tools.placeholders import BadArgument, fill, handed_on, shell_parameters, undeclared
 
 DECLARED: dict[str, Any] = {"properties": {"x": {}, "y": {}, "a.b": {}}}
 
@@ -84,3 +84,27 @@ def test_what_looks_like_a_placeholder_and_is_none_is_found() -> None:
 )
 def test_a_shell_parses_the_command_it_is_handed(argv: list[str], handed: tuple[str, ...]) -> None:
     assert shell_parameters(argv, DECLARED) == handed
+
+
+HANDED_ON: list[tuple[list[str], tuple[int, str] | None]] = [
+    (["ssh", "host", "{command}"], (2, "command")),
+    (["/usr/bin/ssh", "-tp", "22", "-o", "x=y", "host", "cd x; {command}"], (6, "command")),
+    (["sudo", "su", "-c", "{command}"], (3, "command")),
+    (["su", "root", "--command={command}"], (2, "command")),
+    (["env", "-S", "{command}"], (2, "command")),
+    (["env", "-iS{command}"], (1, "command")),
+    (["flock", "f", "-c", "{command}"], (3, "command")),
+    (["watch", "-n", "{seconds}", "{command}"], (3, "command")),
+    (["ssh", "-p", "{port}", "{host}"], None),
+    (["ssh", "{host}", "uptime"], None),
+    (["su", "{user}", "-c", "id"], None),
+    (["env", "A={value}", "ls"], None),
+    (["git", "-c", "{setting}", "log"], None),
+]
+
+
+@pytest.mark.parametrize(("argv", "found"), HANDED_ON, ids=[" ".join(argv) for argv, _ in HANDED_ON])
+def test_what_a_shell_parses_that_another_program_starts_is_found(
+    argv: list[str], found: tuple[int, str] | None
+) -> None:
+    assert handed_on(argv, {}) == found

@@ -11,7 +11,7 @@ from support.stories import dispatched
 
 from abey.core.agent import Agent, Tool, ToolSource
 from abey.core.session import Session
-from abey.runtime.tools.toolbox import Opened, Place, SourceFailed, Toolboxes
+from abey.runtime.tools.toolbox import HIDDEN, Opened, Place, SourceFailed, Toolboxes
 
 
 def source(name: str, **more: Any) -> ToolSource:
@@ -122,6 +122,18 @@ async def test_a_source_that_cannot_be_renewed_is_closed_and_missing() -> None:
     opener.made["a"].current, opener.made["a"].fails = False, "gone"
     await boxes.list(one, session(2))
     assert (known(boxes, one, 2), opener.diary) == (([], {"a_": "gone"}, False), ["open a", "renew a", "close a"])
+
+
+async def test_a_tool_whose_name_another_has_is_told_once_and_the_first_one_counts() -> None:
+    told: list[tuple[str, str, str]] = []
+    first, opener = Tool("a_t", "", {}, {"kind": "command"}, "first"), Source()
+    one = replace(agent(source("a"), source("b"), source("b", shell="x")), tools={"a_t": first})
+    boxes = Toolboxes({"fake": opener}, lambda *news: told.append(news))
+    for revision in (1, 2):
+        await boxes.list(one, session(revision))
+    equipped = boxes.equip(one, session(2))
+    assert (list(equipped.tools), equipped.tools["a_t"]) == (["a_t", "b_t"], first)
+    assert [news[1:] for news in told] == [("a_t", HIDDEN), ("b_t", HIDDEN)]
 
 
 @pytest.mark.parametrize("changed", [{"destructive": True}, {"timeout_seconds": 1.0}, {"shell": "x"}])

@@ -11,6 +11,7 @@ from abey_cli.approving import edited_arguments, parse_arguments, show_call, sho
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input, usage
 from abey_cli.prompts import read_stdin, read_text
+from abey_cli.render import hash_line
 from abey_cli.showing import show_state, show_way_on, step_code
 from abey_cli.way_on import ANSWERS
 
@@ -98,6 +99,8 @@ def _answer(
     except Failure as failure:
         if isinstance(failure.data.get("diff"), str):
             show_diff(context, failure.data["diff"])
+        if isinstance(failure.data.get("argumentsHash"), str):
+            context.console.err(hash_line(failure.data))
         raise _with_the_way_out(failure, token) from failure
     context.answer(result, lambda: show_state(context, result["session"]))
     if result["applied"]:

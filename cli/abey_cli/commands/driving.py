@@ -8,12 +8,13 @@ from abey_cli.commands.session import folder_of, start_session
 from abey_cli.context import Context
 from abey_cli.detaching import asking, detachable, resumable
 from abey_cli.failures import usage
+from abey_cli.families import children_at_work, with_family
 from abey_cli.following import tell_events
 from abey_cli.prompts import prompt_or_stdin
-from abey_cli.questioning import question
+from abey_cli.questioning import question, question_key
 from abey_cli.settling import settle
 from abey_cli.showing import run_code, show_end
-from abey_cli.waiting import wait_for
+from abey_cli.waiting import wait_for, wait_until
 
 RUN = "/run"
 """What the second request of a command adds to its key."""
@@ -80,15 +81,44 @@ def _drive(context: Context, method: str, session_id: str, **params: Any) -> int
     asked: set[str] = set()
     with resumable(context, session_id):
         with detachable(context, session_id):
-            result = context.request(method, **common, **params)
+            result = _with_children(context, context.request(method, **common, **params), common, asked)
         while _may_ask(context, result) and _decided(context, result["session"], asked):
             with detachable(context, session_id):
-                result = context.request("agents/run", **common)
+                result = _with_children(context, context.request("agents/run", **common), common, asked)
     context.answer(result, lambda: show_end(context, result["session"]))
     return run_code(result["outcome"], result["session"])
 
 
+def _with_children(context: Context, result: Any, common: dict[str, Any], asked: set[str]) -> Any:
+    """A run yields while children work: it goes on with what each of them comes to, until only a decision can move it,
+    or a person can be asked for one."""
+
+    def there(session: Any) -> bool:
+        return (context.console.interactive and _asks(context, session, asked)) or not children_at_work(
+            context, session
+        )
+
+    while result["outcome"] == "waiting" and not there(before := result["session"]):
+        session = wait_until(context, common["sessionId"], there)
+        if _children(session) == _children(before):
+            return {**result, "session": session}
+        result = context.request("agents/run", **common)
+    return result
+
+
+def _children(session: Any) -> set[str]:
+    return {call["childId"] for call in session["pending"] if call.get("childId")}
+
+
+def _asks(context: Context, session: Any, asked: set[str]) -> bool:
+    """Whether there is a call of it, or of a child, that the person has not been asked about."""
+    calls = with_family(context, session)["pending"]
+    open_calls = [call for call in calls if call["kind"] in ("approval", "question", "uncertain")]
+    return any(asked.isdisjoint((call["token"], question_key(call))) for call in open_calls)
+
+
 def _decided(context: Context, session: Any, asked: set[str]) -> bool:
+    session = with_family(context, session)
     with asking(context, session["sessionId"]):
         approved = decide(context, session, asked)
         answered = question(context, session, asked)

@@ -5,6 +5,7 @@ from typing import Any
 from abey.shared.kinds import EXIT_OK
 from abey_cli import lookup
 from abey_cli.context import Context
+from abey_cli.families import pending_below
 from abey_cli.render import pending_lines
 
 
@@ -16,6 +17,8 @@ def pending(context: Context) -> int:
 
         return watch(context, session_id)
     items = list(lookup.pending(context, sessionId=session_id))
+    if session_id is not None:
+        items += pending_below(context, items)
     context.answer({"items": items}, lambda: _show(context, items))
     return EXIT_OK
 

@@ -10,7 +10,7 @@ from abey_cli.failures import Failure, usage
 from abey_cli.following import tell_events
 from abey_cli.prompts import folder_option, prompt_or_stdin, prompt_params, read_stdin
 from abey_cli.render import diagnostic_line, session_lines, so_far_lines
-from abey_cli.showing import naming_the_session, show_state, show_way_on, step_code
+from abey_cli.showing import naming_the_session, show_missing, show_state, show_way_on, step_code
 from abey_cli.transcript import TEXT_SHOWN, transcript_lines
 from abey_cli.workspaces import tell_of_untrusted
 
@@ -60,6 +60,7 @@ def step(context: Context) -> int:
     tell_events(context, session_id)
     with naming_the_session(context), detachable(context, session_id):
         result = context.request("agents/step", sessionId=session_id, **prompt, **context.effect)
+    show_missing(context, result["session"])
     context.answer(result, lambda: show_state(context, result["session"]))
     if result["outcome"] == "waiting":
         show_way_on(context, result["session"])

@@ -753,6 +753,7 @@ export interface Session {
   readonly configHash: string;
   readonly configState: "ok" | "stale";
   readonly configProblem?: string;
+  readonly missingTools?: Readonly<Record<string, string>>;
   readonly archived?: boolean;
   readonly damaged?: Damage;
 }

@@ -7,6 +7,9 @@ from typing import Any
 from abey.protocol.config import Compaction, Prices
 from abey.protocol.policy import Policy
 
+ISOLABLE = ("command", "executables")
+"""Kinds of tools that are programs, each started for its call: no other one ever runs in a sandbox."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:

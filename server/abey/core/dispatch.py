@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from abey.core.agent import Tool
+from abey.core.agent import ISOLABLE, Tool
 from abey.core.calls import base_disposition, decorators_of, isolation_of, waits_for_somebody
 from abey.core.children import go_on, is_agent
 from abey.core.effects import RunTool
@@ -166,7 +166,8 @@ def _verdict(draft: Draft, call: Call, tool: Tool, judgement: Judgement) -> j.Ca
     no_sandbox = isolation is not None and why_outside(draft, tool, isolation) is not None
     reason = judgement.reason
     if no_sandbox:
-        reason = ISOLATION_REASON
+        never = f", which a tool of kind {tool.kind} cannot have"
+        reason = ISOLATION_REASON + ("" if tool.kind in ISOLABLE else never)
     elif not tool.runnable and reason is None:
         reason = EXTERNAL_REASON
     expires = judgement.expire_seconds

@@ -9,6 +9,7 @@ from abey.core.agent import Tool
 from abey.core.calls import base_disposition
 from abey.core.globs import fits
 from abey.core.paths import PATH_DOUBT, plain_path
+from abey.core.pointers import steps_of
 from abey.core.shell import Match, Pattern, ReadCommand, Script
 from abey.protocol.base import Json
 from abey.protocol.policy import AnyDisposition, Defer, Deny, PolicyRule, Rule
@@ -51,6 +52,11 @@ class Case:
     def of(cls, tool: Tool, arguments: Json, read: ReadCommand) -> "Case":
         return cls(tool, arguments, read(tool, arguments) if tool.command is not None else None)
 
+    def says_command(self, rule: AnyRule) -> bool:
+        """Whether the rule says which commands it is about, where the tool has a command."""
+        script = self.script
+        return script is None or any(self._is_command(pointer, script) for pointer in rule.match or {})
+
     def ask(self, layer: str, rule: AnyRule) -> Asked:
         if not fits(rule.tool, self.tool.name):
             return Asked(Link(layer, rule, False, f"the tool is not {rule.tool}"), rule, Match.NO)
@@ -83,7 +89,7 @@ class Case:
 
     def _is_command(self, pointer: str, script: Script) -> bool:
         """Whether what a shell will read is there, or a part of it, or around it."""
-        steps = _steps(pointer)
+        steps = steps_of(pointer)
         return not steps or steps[0] in script.holds or steps[0] == self.tool.command
 
     def _why_unsure(self) -> str:
@@ -156,7 +162,7 @@ def _same(one: Json, other: Json) -> bool:
 
 def _at(value: Json, pointer: str) -> Any:
     """What the JSON pointer names in `value`, or _MISSING."""
-    for step in _steps(pointer):
+    for step in steps_of(pointer):
         if isinstance(value, dict) and step in value:
             value = value[step]
         elif isinstance(value, list) and _is_index(step) and int(step) < len(value):
@@ -166,10 +172,7 @@ def _at(value: Json, pointer: str) -> Any:
     return value
 
 
-def _steps(pointer: str) -> list[str]:
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]] if pointer else []
-
-
 def _is_index(step: str) -> bool:
-    """Python reads no number of thousands of digits, and no list is so long."""
-    return step.isascii() and step.isdigit() and len(step) < 10
+    """Python reads no number of thousands of digits, and no list is so long. A pointer writes no number with a zero
+    before it."""
+    return step.isascii() and step.isdigit() and len(step) < 10 and (step == "0" or step[0] != "0")

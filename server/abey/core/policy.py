@@ -8,12 +8,12 @@ Laws
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
 from abey.core.matching import AnyRule, Asked, Case, Link, denies
-from abey.core.opinions import Opinion, loosened, opinion, stricter, strictness
+from abey.core.opinions import Opinion, loosened, opinion, stricter, strictness, within
 from abey.core.paths import PATH_REASON
 from abey.core.shell import Match, ReadCommand, unread
 from abey.protocol.base import Json, sha256_hex
@@ -25,6 +25,7 @@ EXTERNAL_REASON = "only others can run it"
 DESTRUCTIVE_REASON = "the tool can change things"
 UNCLEAR_REASON = "a rule that denies may be about it, and nobody can tell from the command"
 DEFERS_REASON = "a rule that defers may be about it, and nobody can tell from the command"
+ABOVE_REASON = "the policy of a session above this one defers it"
 NOT_PLAIN_REASON = "a rule may be about a part of it, and lets only one plain command run"
 
 _SCOPES = ("session", "workspace", "user")
@@ -127,12 +128,14 @@ def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> I
 
     remembered = take(laws.remembered)
     own = _whole(agent.policy, "agent", tool, take((agent.policy or Policy()).rules))
-    yield loosened(own, _first(remembered))
+    mine = loosened(own, _first(remembered))
+    yield mine
     yield from _unsure("rule", tool, [one for one in remembered if _defers(one.rule)])
     for floor in laws.floors:
         yield from _of_floor(floor, tool, take(floor.policy.rules))
     for policy in laws.parents:
-        yield _whole(policy, "parent", tool, take((policy or Policy()).rules))
+        above = _whole(policy, "parent", tool, take((policy or Policy()).rules))
+        yield above if isinstance(base_disposition(mine.disposition), Defer) else _from_above(above)
     if any(one.match is Match.MAYBE and denies(one.rule) for one in asked):
         yield _deferred("tool", _doubt(tool, UNCLEAR_REASON))
     if not tool.runnable:
@@ -146,6 +149,15 @@ def _whole(policy: Policy | None, layer: str, tool: Tool, asked: Sequence[Asked]
     for doubt in _unsure(layer, tool, asked):
         found = stricter(found, doubt)
     return found
+
+
+def _from_above(said: Opinion) -> Opinion:
+    """The same; who looks at a call that waits, and finds nothing in its agent file that says so, is told who does."""
+    base = base_disposition(said.disposition)
+    if not isinstance(base, Defer):
+        return said
+    reason = f"{ABOVE_REASON}: {base.reason}" if base.reason else ABOVE_REASON
+    return replace(said, disposition=within(said.disposition, base.model_copy(update={"reason": reason})))
 
 
 def _of_floor(floor: Floor, tool: Tool, asked: Sequence[Asked]) -> Iterator[Opinion]:

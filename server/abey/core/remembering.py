@@ -17,6 +17,7 @@ from abey.core.hashes import parse_arguments
 from abey.core.ids import key_id
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
+from abey.core.matching import Case
 from abey.core.policy import Laws, judge, strictness
 from abey.core.session import Call, Session, open_calls
 from abey.errors import InvalidArguments
@@ -31,6 +32,7 @@ MOST_BYTES = 16 * 1024
 BY = "rule"
 """Who has answered a call that a rule answered."""
 TOLD = "a remembered rule denies it"
+TOO_WIDE = "it is too wide: the rule lets every command run, since its match says none"
 
 
 def workspace_of(session: Session) -> str:
@@ -115,6 +117,9 @@ def _refuse_other(draft: Draft, call: Call, rule: Rule, outcome: AnyOutcome) -> 
     laws = draft.context.laws
     if not covers(rule, tool, arguments, laws):
         raise _unfit("the rule does not match this call")
+    runs = not isinstance(rule.disposition, Deny)
+    if runs and not Case.of(tool, arguments, laws.read).says_command(rule):
+        raise _unfit(f"{TOO_WIDE}; who wants that adds it by hand, with agents/rules")
     judgement = judge(draft.context.agent, tool, arguments, with_rule(laws, rule))
     if strictness(judgement.disposition) != strictness(rule.disposition):
         why = judgement.reason or "the policy is stricter"

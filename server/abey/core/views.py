@@ -112,7 +112,8 @@ def resolution_view(call: Call) -> Resolution:
     if resolved is not None and at is not None:
         kind, by, message = resolved.outcome.kind, resolved.by, getattr(resolved.outcome, "message", None)
         how = _past(resolved) + (" with edited arguments" if resolved.arguments is not None else "")
-        text = f"{how} by {by} at {at}" + (f": {message}" if message else "")
+        who = f"{by} ({resolved.client.kind})" if resolved.client else by
+        text = f"{how} by {who} at {at}" + (f": {message}" if message else "")
         return Resolution(kind=kind, by=by, client=resolved.client, at=at, message=message, text=text)
     at = call.ended_at or call.decided_at or ""
     outcome = call.state if call.state in ("expired", "cancelled") else "finished"

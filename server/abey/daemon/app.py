@@ -84,17 +84,15 @@ class App:
         families = Families(sessions, versions, registry, keys, store, lambda: self._scheduler)
         self._children = families.children
         self._remembering = Remembering(settings.config_dir / "rules.json", io)
-        self._laws = Lawgiving(
-            floors, self._remembering.remembered, self._remembering.items, lambda: self._remembering.fault
-        )
+        self._laws = Lawgiving(floors, self._remembering)
         ports = self._ports(clock, registry, keys, families, io)
-        self._scheduler = Scheduler(ports, sessions, versions)
+        scheduler = self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
         self._keeping = Keeping(ports, sessions, self._scheduler.parking)
         self._adopting = Adopting(ports, sessions, versions)
         self._services = Services(
-            settings, clock, registry, versions, sessions, self._scheduler, keys, families.children, self._laws
+            settings, clock, registry, versions, sessions, scheduler, keys, self._children, self._laws, ports.toolbox
         )
         self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io)
         self._transfer = Transfer(self._services, store, io, self._adopting)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from abey.core.agent import Agent
 from abey.core.child_views import pending_with_children
 from abey.core.children import settled
-from abey.core.machine import Machine
+from abey.core.machine import Machine, Work
 from abey.core.pending_views import pending_with_output
 from abey.core.replay import overdue
 from abey.core.session import Session
@@ -27,7 +27,7 @@ from abey.runtime.children import Children
 from abey.runtime.laws import Lawgiving
 from abey.runtime.live import Live
 from abey.runtime.models.keys import Keys
-from abey.runtime.ports import Clock
+from abey.runtime.ports import Clock, Toolbox
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
 
@@ -58,6 +58,7 @@ class Services:
     keys: Keys
     children: Children
     laws: Lawgiving
+    toolbox: Toolbox
 
     def agent_named(
         self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str, lent: Lent
@@ -94,14 +95,24 @@ class Services:
         return self.show_machine(live.machine)
 
     def show_machine(self, machine: Machine, damage: Damage | None = None) -> SessionView:
-        shown = session_view(self.now(machine), self.agent_of(machine))
+        agent = self.agent_of(machine)
+        shown = session_view(self.now(machine), agent)
         pending = self.with_output(machine.session.id, shown.pending)
-        shown = shown.model_copy(update={"pending": pending})
+        shown = shown.model_copy(update={"pending": pending, "missing_tools": self._missing(agent, machine.session)})
         return shown.model_copy(update={"damaged": damage}) if damage else shown
+
+    def _missing(self, agent: Agent | None, session: Session) -> dict[str, str] | None:
+        """The tools that the session goes on without, by name or by what their names begin with, and why: as far as its
+        sources were asked since it is in memory."""
+        if agent is None or not agent.sources:
+            return None
+        return dict(self.toolbox.equip(agent, session).missing) or None
 
     def with_output(self, session_id: str, pending: Sequence[Pending]) -> tuple[Pending, ...]:
         """Pending calls of a session with what they have printed so far, and what their children wait for, as far as
         that is in memory."""
         entry = self.sessions.peek(session_id)
-        printed = pending_with_output(pending, entry.printed() if isinstance(entry, Live) else {})
-        return pending_with_children(printed, self.children.machine)
+        if not isinstance(entry, Live):
+            return pending_with_children(pending, Work(), self.children.machine)
+        printed = pending_with_output(pending, entry.printed())
+        return pending_with_children(printed, entry.machine.work, self.children.machine)

@@ -78,5 +78,6 @@ class Session(Repeatable):
     config_hash: str
     config_state: Literal["ok", "stale"]
     config_problem: str | None = None
+    missing_tools: dict[str, str] | None = None
     archived: Flag | None = None
     damaged: Damage | None = None

@@ -1,44 +1,35 @@
 """What has a say in a verdict beside the agent's own policy, put together (agent-file.md, Policy)."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from abey.core.children import policies_above
 from abey.core.policy import Floor, Laws
 from abey.core.session import Session
-from abey.protocol.policy import Policy, Rule
+from abey.protocol.policy import Policy
 from abey.runtime.agents.floors import Floors
 from abey.runtime.agents.workspaces import Lent
+from abey.runtime.remembering import Remembering
 from abey.runtime.tools.shell import read_command
 
 
 class Lawgiving:
-    """A Lawgiver. `remembered` are the rules that have a say in the calls of a session, `kept` all that outlive one.
-    `fault` is why nobody knows these: then nobody knows what they denied, and no call runs by itself."""
+    """A Lawgiver. Where nobody knows the remembered rules nobody knows what they denied, and no call runs by itself."""
 
-    def __init__(
-        self,
-        floors: Floors,
-        remembered: Callable[[Session], tuple[Rule, ...]],
-        kept: Callable[[], tuple[Rule, ...]],
-        fault: Callable[[], str | None],
-    ) -> None:
+    def __init__(self, floors: Floors, remembering: Remembering) -> None:
         self._floors = floors
-        self._remembered = remembered
-        self._kept = kept
-        self._fault = fault
+        self._remembering = remembering
 
     def of(self, session: Session) -> Laws:
-        remembered = self._remembered(session)
+        remembered = self._remembering.remembered(session)
         floors = (*self._floors.of_session(session.created.cwd), *self._unknown())
         return Laws(floors, remembered, policies_above(session), read=read_command)
 
     def at(self, cwd: str | Path, workspace: str | None, lent: Lent) -> Laws:
         """For a session that this client might start in `cwd`, with an agent of that workspace if it is of one."""
         about = workspace or str(cwd)
-        rules = tuple(one for one in self._kept() if one.scope == "user" or one.workspace == about)
+        rules = tuple(one for one in self._remembering.items() if one.scope == "user" or one.workspace == about)
         return Laws((*self._floors.of_client(str(cwd), lent), *self._unknown()), rules, read=read_command)
 
     def _unknown(self) -> tuple[Floor, ...]:
-        fault = self._fault()
+        fault = self._remembering.fault
         return () if fault is None else (Floor("rule", Policy(), f"no remembered rule is known: {fault}"),)

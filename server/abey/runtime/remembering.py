@@ -20,6 +20,7 @@ from abey.errors import RecordFailed
 from abey.protocol.base import Flag, Int, Wire
 from abey.protocol.policy import Deny, Rule, RunAsync, RunSync
 from abey.runtime.agents import files
+from abey.runtime.damaged import keep_damaged
 from abey.runtime.store.io import FileIO
 from abey.shared.escaping import escape_line
 
@@ -147,7 +148,10 @@ class Remembering:
         odd = next((entry.rule for entry in found.rules if not _is_kept_here(entry.rule)), None)
         if odd is not None:
             return _Known(stamp, {}, f"{shown} has a rule that decides nothing or too much: {escape_line(odd.rule_id)}")
-        return _Known(stamp, {entry.rule.rule_id: entry for entry in found.rules})
+        entries = {entry.rule.rule_id: entry for entry in found.rules}
+        if len(entries) < len(found.rules):
+            return _Known(stamp, {}, f"{shown} is damaged: two of its rules have one ruleId")
+        return _Known(stamp, entries)
 
     @contextmanager
     def _changing(self) -> Iterator[Entries]:
@@ -167,19 +171,11 @@ class Remembering:
 
     def _write(self, entries: Entries) -> None:
         if self.fault is not None:
-            self._set_aside()
+            keep_damaged(self._io, self._path)
         counted = {name: self._counted(entry) for name, entry in entries.items()}
         file = _File(version=VERSION, rules=tuple(counted.values()))
         self._io.replace_file(self._path, (json.dumps(file.wire(), indent=1) + "\n").encode())
         self._uses.clear()
-
-    def _set_aside(self) -> None:
-        """A file that we cannot use stays beside the new one, under a name that is free."""
-        number = 1
-        while os.path.lexists(aside := self._path.with_name(f"{self._path.name}.damaged-{number}")):
-            number += 1
-        self._io.rename(self._path, aside)
-        log.warning("%s is kept as %s", escape_line(str(self._path)), escape_line(aside.name))
 
 
 def _is_kept_here(rule: Rule) -> bool:

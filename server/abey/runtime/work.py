@@ -133,7 +133,8 @@ class Workers:
         return ModelAnswered(effect.invocation_id, answer)
 
     async def _run(self, live: Live, effect: fx.RunTool) -> Fact:
-        created, turn = live.machine.session.created, live.machine.session.open_turn
+        session = live.machine.session
+        created, turn = session.created, session.open_turn
         call = ToolCall(
             session_id=created.session_id,
             call_id=effect.call_id,
@@ -149,7 +150,7 @@ class Workers:
             child_id=effect.child_id,
             turn_id=turn.turn_id if turn else None,
         )
-        decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool))
+        decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool), str(session.created_at))
         try:
             return ToolEnded(effect.invocation_id, await self._decorating.outcome(decorated, effect.decorators))
         except ChildRests:

@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sandboxes import Cell
+from support.sandboxes import PLAIN, Cell
 
 from abey.core.conversation import ToolOutcome
+from abey.runtime.tools.processes import Ended, Program
+from abey.runtime.tools.sandbox.launcher import SandboxedLauncher
 from abey.runtime.tools.sandbox.layout import surroundings
 from abey.runtime.tools.sandbox.sandbox import Found, Sandbox
 
@@ -170,8 +172,9 @@ async def test_what_is_not_in_the_sandbox_yet_does_not_act_on_the_variables_of_t
     trace = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(inside.outside / "trace"), "LD_LIBRARY_PATH": ":."}
     env = {"PATH": os.environ["PATH"], **trace}
     program = Program(("sh", "-c", '[ "$LD_DEBUG$LD_LIBRARY_PATH" = files:. ]'), str(inside.work), env, PLAIN)
-    with open(os.devnull, "wb") as out:
-        running = await SandboxedLauncher(inside.helper, inside.sandbox).launch(program, out.fileno())
+    out = os.open(os.devnull, os.O_WRONLY)
+    running = await SandboxedLauncher(inside.helper, inside.sandbox).launch(program, out)
+    os.close(out)
     ended = await running.ended()
     await running.end()
     assert (ended, os.listdir(inside.outside)) == (Ended(exit_code=0), [])

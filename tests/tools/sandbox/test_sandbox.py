@@ -2,6 +2,9 @@
 
 import asyncio
 import os
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,12 +156,14 @@ async def test_a_program_that_is_talked_to_is_in_a_sandbox_too(inside: Cell) -> 
     assert (ended, lines[0], lines[-1], os.listdir(inside.work)) == (Ended(exit_code=0), b"hello", b"no", [])
 
 
-async def test_two_programs_in_one_workspace_keep_it_for_each_other(bubblewrap: Cell) -> None:
+@pytest.mark.parametrize("daemons", [1, 2])
+async def test_two_programs_in_one_workspace_keep_it_for_each_other(bubblewrap: Cell, daemons: int) -> None:
+    other = bubblewrap if daemons == 1 else replace(bubblewrap, sandbox=sandbox(found("bubblewrap")))
     attack = "while ! test -e go; do sleep 0.01; done; mkdir -p .git; echo x > .git/config; touch tried"
     longer = asyncio.ensure_future(bubblewrap.sh(attack, writable=True))
     while not (bubblewrap.work / ".git").exists():  # noqa: ASYNC110 - another process makes it
         await asyncio.sleep(0.005)
-    assert await bubblewrap.sh("true", writable=True) == ToolOutcome("")
+    assert await other.sh("true", writable=True) == ToolOutcome("")
     assert (bubblewrap.work / ".git").exists()
     (bubblewrap.work / "go").touch()
     await longer
@@ -180,14 +185,63 @@ def test_a_shield_goes_with_the_last_who_holds_it_and_never_what_is_in_it(tmp_pa
     assert os.listdir(tmp_path / "a") == ["mine"]
 
 
+def test_daemons_share_a_shield_and_the_last_of_all_removes_it(tmp_path: Path) -> None:
+    daemons = [Shields() for _ in range(3)]
+    outer, inner = tmp_path / "work", tmp_path / "work" / "agent.json"
+    paths = [str(outer), str(inner)]
+    held = [daemons[0].hold(paths[:1]), daemons[1].hold(paths), daemons[2].hold(paths[:1])]
+    there = []
+    for daemon, mine in zip(daemons, held, strict=True):
+        daemon.let_go(mine)
+        there.append((outer.exists(), inner.exists()))
+    assert (held, there) == ([paths[:1], paths, paths[:1]], [(True, True), (True, False), (False, False)])
+
+
+async def test_many_daemons_at_once_leave_nothing_and_each_finds_it_there(tmp_path: Path) -> None:
+    path = str(tmp_path / ".git")
+
+    def use() -> list[bool]:
+        shields, seen = Shields(), []
+        for _ in range(100):
+            held = shields.hold([path])
+            seen.append(os.path.isdir(path) and held == [path])
+            shields.let_go(held)
+        return seen
+
+    seen = await asyncio.gather(*(asyncio.to_thread(use) for _ in range(4)))
+    assert (seen, os.listdir(tmp_path)) == ([[True] * 100] * 4, [])
+
+
+def test_a_killed_daemon_takes_no_shield_from_another_one(tmp_path: Path) -> None:
+    record, path = tmp_path / "leftovers.json", str(tmp_path / ".git")
+    other, mine = Shields(), Leftovers(record)
+    held = other.hold([path])
+    mine.note([path])
+    Leftovers(record).clear()
+    there = os.listdir(tmp_path)
+    other.let_go(held)
+    assert (there, os.listdir(tmp_path)) == ([".git"], [])
+
+
+HOLDING = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from abey.runtime.tools.sandbox.leftovers import Leftovers
+from abey.runtime.tools.sandbox.shields import Shields
+record, scratch, *paths = sys.argv[1:]
+leftovers = Leftovers(Path(record))
+Shields(leftovers).hold(paths)
+leftovers.note([scratch])
+"""
+"""A daemon that ends without letting go."""
+
+
 def test_what_a_killed_daemon_left_is_removed_by_the_next_and_nothing_else(tmp_path: Path) -> None:
     record, work, scratch = tmp_path / "leftovers.json", tmp_path / "work", tmp_path / f"{SCRATCH}1"
-    killed = Leftovers(record)
-    for name in ("there", "filled"):
-        (work / name).mkdir(parents=True)
-    paths = [str(work / name) for name in ("left", "filled", "there", "gone")]
-    Shields(killed).hold(paths)
-    killed.note([str(scratch)])
+    (work / "there").mkdir(parents=True)
+    paths = [work / name for name in ("left", "filled", "there", "gone")]
+    subprocess.run([sys.executable, "-c", HOLDING, record, scratch, *paths], check=True)
     (scratch / "locked").mkdir(parents=True)
     (scratch / "locked" / "file").touch()
     (scratch / "link").symlink_to(work)

@@ -6,6 +6,7 @@ from typing import Any
 
 from abey.core.agent import Agent
 from abey.core.globs import fits
+from abey.core.pointers import steps_of
 from abey.core.policy import Judgement, Laws, judge
 from abey.language.agent_files.layout import written
 from abey.language.agent_files.markup import Markup
@@ -73,7 +74,7 @@ def example(rule: PolicyRule) -> Json:
     """Arguments that the rule matches."""
     made: dict[str, Any] = {}
     for pointer, wanted in (rule.match or {}).items():
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+        steps = steps_of(pointer)
         if not steps:
             return _value(wanted)
         inner = made

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from abey.core.pointers import steps_of
+
 Path = tuple[str | int, ...]
 
 
@@ -86,16 +88,11 @@ class Tree:
         return any(start < offset <= end for start, end in self.comments)
 
 
-def parts(pointer: str) -> list[str]:
-    """The steps of a JSON pointer; a number may be of a list or a name of an object, and stays a string."""
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-
-
 def resolved(found: Tree, pointer: str) -> Path:
     """The path in this tree that a JSON pointer names, as far as it leads."""
     path: list[str | int] = []
     node = found.root
-    for step in parts(pointer):
+    for step in steps_of(pointer):
         if node is None:
             break
         part = int(step) if node.kind == "array" and step.isascii() and step.isdigit() else step

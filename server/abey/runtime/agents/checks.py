@@ -21,7 +21,7 @@ from abey.runtime.models.places import OURS, url_fault
 from abey.runtime.tools.arguments import broken_schema
 from abey.runtime.tools.http.request import url_template_fault
 from abey.runtime.tools.mcp.extra import NO_EXTRA, is_installed
-from abey.runtime.tools.placeholders import shell_parameters, undeclared
+from abey.runtime.tools.placeholders import handed_on, shell_parameters, undeclared
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -105,6 +105,11 @@ def _argv_facts(tool: CommandTool, pointer: str) -> Iterator[Fact]:
         names = ", ".join(map(quoted, handed))
         message = f"a shell parses {names} together; rules read only {quoted(handed[0])} as a command"
         yield Fact(f"{pointer}/argv", "warning", "placeholder", message)
+    elsewhere = handed_on(tool.argv, tool.parameters)
+    if elsewhere is not None and not handed and tool.shell is None:
+        at, name = elsewhere
+        message = f'{quoted(name)} is parsed by a shell: say `"shell": "{name}"`, or rules read it as any other text'
+        yield Fact(f"{pointer}/argv/{at}", "warning", "placeholder", message)
 
 
 def _url_facts(tool: HttpTool, pointer: str) -> Iterator[Fact]:

@@ -112,7 +112,7 @@ def fault_of(path: Path) -> str | None:
 def _look(path: Path, before: _Known, *, tell: bool = True) -> _Known:
     stamp = _stamp(path)
     if stamp is None:
-        return _gone(before)
+        return _gone(path, before)
     if stamp == before.stamp:
         return before if before.gone_at is None else replace(before, gone_at=None)
     policy, fault = _read(path) if isinstance(stamp, tuple) else (None, f"{escape_line(str(path))}: {stamp}")
@@ -122,13 +122,24 @@ def _look(path: Path, before: _Known, *, tell: bool = True) -> _Known:
     return _Known(stamp, before.policy if policy is None else policy, fault)
 
 
-def _gone(before: _Known) -> _Known:
+def _gone(path: Path, before: _Known) -> _Known:
     if before.stamp is None:
         return before
     now = time.monotonic()
-    if before.gone_at is None:
-        return replace(before, gone_at=now)
-    return before if now - before.gone_at < GONE_SECONDS else _NOTHING
+    since = now if before.gone_at is None else before.gone_at
+    is_gone = max(now - since, _unchanged(path.parent)) >= GONE_SECONDS
+    return _NOTHING if is_gone else replace(before, gone_at=since)
+
+
+def _unchanged(folder: Path) -> float:
+    """For how many seconds nothing came or went in the folder, or where it is gone, in the one that it was in: what is
+    missing there is missing for as long, though nobody looked."""
+    try:
+        return time.time() - os.stat(folder).st_ctime
+    except (FileNotFoundError, NotADirectoryError):
+        return 0.0 if folder == folder.parent else _unchanged(folder.parent)
+    except OSError:
+        return 0.0
 
 
 def _stamp(path: Path) -> files.Stamp | str | None:

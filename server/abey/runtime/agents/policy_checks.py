@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from abey.core.agent import ISOLABLE
+from abey.core.calls import base_disposition
 from abey.core.globs import fits
+from abey.core.pointers import steps_of
 from abey.protocol.config import (
     AgentConfig,
     AnyToolKind,
@@ -13,7 +16,7 @@ from abey.protocol.config import (
     McpTool,
     WorkspaceTool,
 )
-from abey.protocol.policy import AnyDisposition, Decorate, Policy, PolicyRule
+from abey.protocol.policy import AnyDisposition, Decorate, Policy, PolicyRule, RunIsolated
 from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.jsonc import child
 from abey.runtime.agents.naming import Offered, command_of, nearest, offered_by, shown_name
@@ -37,6 +40,9 @@ def policy_facts(config: AgentConfig, pointer: str) -> Iterator[Fact]:
     yield from _shell_facts(config, policy, pointer)
     for at, rule in enumerate(policy.rules):
         yield from _never_plain(config, rule, f"{pointer}/rules/{at}/match")
+        yield from _never_isolated(offered, rule.tool, rule.disposition, f"{pointer}/rules/{at}/disposition")
+    if policy.default is not None:
+        yield from _never_isolated(offered, "*", policy.default, f"{pointer}/default")
 
 
 def _rule_facts(
@@ -78,7 +84,7 @@ def _match_facts(rule: PolicyRule, tools: Mapping[str, AnyToolKind], pointer: st
     schemas = [getattr(tool, "parameters", True) for tool in tools.values()]
     names = ", ".join(map(quoted, tools))
     for key, wanted in (rule.match or {}).items():
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in key.split("/")[1:]]
+        steps = steps_of(key)
         at = child(f"{pointer}/match", key)
         if not any(may_hold(schema, steps, wanted) for schema in schemas):
             message = f"this never matches: by its parameters, {names} cannot have this at {quoted(key)}"
@@ -131,6 +137,16 @@ def _never_plain(config: AgentConfig, rule: PolicyRule, pointer: str) -> Iterato
         elif strange is not None:
             message = f"this lets nothing run: {quoted(strange)} is not one plain command"
             yield Fact(child(pointer, key), "warning", "never-plain", message, on_key=True)
+
+
+def _never_isolated(offered: Offered, pattern: str, disposition: AnyDisposition, pointer: str) -> Iterator[Fact]:
+    """Of a rule that isolates calls: that no tool which it fits can run so, and every call waits."""
+    names, unknown = offered.fitting(pattern)
+    kinds = {tool.kind for tool in (*unknown, *(offered.known[name] for name in names))} - {"external"}
+    if kinds and kinds.isdisjoint(ISOLABLE) and isinstance(base_disposition(disposition), RunIsolated):
+        told = ", ".join(sorted(kinds))
+        message = f"this lets nothing run: tools of kind {told} are no programs that a sandbox could be put around"
+        yield Fact(pointer, "warning", "never-isolated", message)
 
 
 def _glob(wanted: Any) -> str | None:

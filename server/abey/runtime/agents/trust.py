@@ -14,6 +14,7 @@ from abey.errors import InvalidArguments, PermissionDenied, RecordFailed
 from abey.protocol.base import Int, Timestamp, Wire
 from abey.protocol.trust import FolderState, TrustedFolder
 from abey.runtime.agents import files
+from abey.runtime.damaged import keep_damaged
 from abey.runtime.store.io import FileIO
 from abey.shared.escaping import escape_line
 from abey.shared.workspace import is_too_wide
@@ -131,20 +132,12 @@ class Trust:
         file = _File(version=VERSION, folders=tuple(folders.values()))
         try:
             if self.fault is not None:
-                self._set_aside()
+                keep_damaged(self._io, self._path)
             self._io.ensure_directory(self._path.parent)
             self._io.replace_file(self._path, (json.dumps(file.wire(), indent=1) + "\n").encode())
         except OSError as error:
             message = f"{escape_line(str(self._path))} cannot be written: {_words(error)}"
             raise RecordFailed(message, errno=error.errno) from error
-
-    def _set_aside(self) -> None:
-        """A file that we cannot read stays beside the new one, under a name that is free."""
-        number = 1
-        while os.path.lexists(aside := self._path.with_name(f"{self._path.name}.damaged-{number}")):
-            number += 1
-        self._io.rename(self._path, aside)
-        log.warning("%s is kept as %s", escape_line(str(self._path)), escape_line(aside.name))
 
 
 def _state(entry: _Entry) -> FolderState:

@@ -4,13 +4,13 @@ The file outlives the daemon, whatever ends that, and not a power cut: nothing w
 of what was last written, and nothing ever depends on it.
 """
 
-import os
 import re
+import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
 
-from abey.runtime.store.io import FileIO
+from abey.runtime.store.io import CREATE, FileIO
 
 MOST_BYTES = 1 << 20
 """A file that is larger is none of ours."""
@@ -39,8 +39,11 @@ def has_partials(io: FileIO, session: Path) -> bool:
 
 def read_partial(io: FileIO, session: Path, invocation_id: str) -> str | None:
     """What was kept of an output, None where nothing was, or it cannot be read."""
+    path = partial_path(session, invocation_id)
     try:
-        return io.read(partial_path(session, invocation_id), MOST_BYTES).decode("utf-8", "replace")
+        if not stat.S_ISREG(io.status(path).st_mode):
+            return None  # a link might lead to any file of the user
+        return io.read(path, MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
 
@@ -73,9 +76,21 @@ class PartialFile:
 
     def _replace(self, data: bytes) -> None:
         new = self._path.with_name(f"{self._path.name}.new")
-        descriptor = self._io.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            self._fill(new, data)
+            self._io.rename(new, self._path)
+        except OSError:
+            # the first error is the one to report; what stays behind is found by the next clean-up
+            with suppress(OSError):
+                self._io.remove(new)
+            raise
+
+    def _fill(self, new: Path, data: bytes) -> None:
+        """A new file: whatever has its name, a link or a pipe, is never opened."""
+        with suppress(FileNotFoundError):
+            self._io.remove(new)
+        descriptor = self._io.open(new, CREATE)
         try:
             self._io.write_whole(descriptor, data)
         finally:
             self._io.close(descriptor)
-        self._io.rename(new, self._path)

@@ -29,11 +29,13 @@ Run = Callable[[ToolCall], Awaitable[ToolOutcome]]
 
 @dataclass(frozen=True, slots=True)
 class Decorated:
-    """A call of a tool, and how it is run where nothing is around it."""
+    """A call of a tool, and how it is run where nothing is around it. `since` is when its session began: one that was
+    deleted may have had the same id."""
 
     tool: Tool
     call: ToolCall
     run: Run
+    since: str = ""
 
 
 class Decorating:
@@ -47,17 +49,17 @@ class Decorating:
         """CancelledError ends what runs inside first."""
         run = decorated.run
         for decorator in reversed(decorators):
-            run = partial(self._around, decorator, decorated.tool, run)
+            run = partial(self._around, decorator, decorated, run)
         return await run(decorated.call)
 
-    async def _around(self, decorator: AnyDecorator, tool: Tool, run: Run, call: ToolCall) -> ToolOutcome:
+    async def _around(self, decorator: AnyDecorator, decorated: Decorated, run: Run, call: ToolCall) -> ToolOutcome:
         match decorator:
             case Timeout():
                 return await self._in_time(decorator.seconds, run, call)
             case Retries():
                 return await _tried(decorator.count, run, call)
             case Cache():
-                return await self._remembered(decorator.key, tool, run, call)
+                return await self._remembered(decorator.key, decorated, run, call)
             case Truncate():
                 return await _truncated(decorator.max_bytes, call, await run(call))
             case Label():
@@ -78,17 +80,18 @@ class Decorating:
         except OutOfTime:
             return ToolOutcome(f"tool call timed out after {seconds:g}s", "tool/timeout")
 
-    async def _remembered(self, key: str, tool: Tool, run: Run, call: ToolCall) -> ToolOutcome:
-        """A failure is not remembered. A call of another session, tool, definition or with other arguments is another
-        one."""
-        whole = canonical_json([call.session_id, key, tool.name, tool.hash, call.cwd, dict(call.arguments)])
+    async def _remembered(self, key: str, decorated: Decorated, run: Run, call: ToolCall) -> ToolOutcome:
+        """A failure is not remembered, nor is what changed files: a call that said so again would have changed none. A
+        call of another session, tool, definition or with other arguments is another one."""
+        tool, session = decorated.tool, [call.session_id, decorated.since]
+        whole = canonical_json([session, key, tool.name, tool.hash, call.cwd, dict(call.arguments)])
         known = self._cached.get(whole)
         if known is not None:
             self._cached.move_to_end(whole)
             call.tell(Progress(message="the result of an earlier call with the same arguments"))
             return known
         outcome = await run(call)
-        if not outcome.failed and len(_text_of(outcome)) <= CACHED_BYTES:
+        if not outcome.failed and not outcome.changes and len(_text_of(outcome)) <= CACHED_BYTES:
             self._cached[whole] = outcome
             if len(self._cached) > CACHED:
                 self._cached.popitem(last=False)

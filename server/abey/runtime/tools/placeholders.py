@@ -9,6 +9,13 @@ _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_-]*"
 _LOOKS_LIKE_ONE = re.compile(r"(?<!\$)\{(" + _IDENTIFIER + r")\}")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh"})
 _COMMAND_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+_HAND_ON = {
+    **dict.fromkeys(("su", "runuser", "script", "sg", "flock"), re.compile(r"-[A-Za-z]*c|--(?:session-)?command=?")),
+    "env": re.compile(r"-[A-Za-z]*S|--split-string=?"),
+}
+"""Programs that are no shells, and their options whose value a shell parses, or they themselves like one."""
+_JOIN = {"ssh": re.compile(r"-[A-Za-z0-9]*[BbcDEeFIiJLlmOopQRSWw]"), "watch": re.compile(r"-[A-Za-z]*[nq]|--interval")}
+"""Those that have a shell parse what is not an option, of `ssh` behind the host; their options with a value."""
 
 
 class BadArgument(Exception):
@@ -55,6 +62,34 @@ def shell_argument(argv: Sequence[str], parameters: Mapping[str, Any]) -> str | 
     """The argument that a shell gets as its command, as the agent file has it, None where that has no placeholder."""
     at = _script_at(argv, parameters)
     return None if at is None else argv[at]
+
+
+def handed_on(argv: Sequence[str], parameters: Mapping[str, Any]) -> tuple[int, str] | None:
+    """A placeholder that is parsed like a command although no shell is in the argv: (index in argv, name)."""
+    pattern = pattern_of(parameters)
+    for at, argument in enumerate(argv):
+        name = argument.rpartition("/")[2]
+        for place in (*_after(_HAND_ON.get(name), argv, at), *_joined(name, argv, at)):
+            found = pattern.search(argv[place])
+            if found is not None:
+                return place, found[1]
+    return None
+
+
+def _after(option: re.Pattern[str] | None, argv: Sequence[str], at: int) -> Iterator[int]:
+    """Where the values of the option are, in an argument of their own or not."""
+    for place in range(at + 1, len(argv) if option is not None else 0):
+        if option is not None and (option.fullmatch(argv[place - 1]) or option.match(argv[place])):
+            yield place
+
+
+def _joined(name: str, argv: Sequence[str], at: int) -> Iterator[int]:
+    """Where the words of a command are that the program of this name joins."""
+    valued = _JOIN.get(name)
+    if valued is not None:
+        places = range(at + 1, len(argv))
+        words = [one for one in places if argv[one][:1] != "-" and not valued.fullmatch(argv[one - 1])]
+        yield from words[1:] if name == "ssh" else words
 
 
 def _script_at(argv: Sequence[str], parameters: Mapping[str, Any]) -> int | None:

@@ -94,8 +94,6 @@ class Found:
             if name in _JOINING:
                 self._joined(words, sure=sure)
             self._opened(words)
-            if name in _APPENDING and any(_name(word) in WRAPPERS | SHELLS for word in words[1:]):
-                self.doubt(f"{name} adds words that are not there yet")
         else:
             self._program(words, sure=sure)
 
@@ -163,8 +161,11 @@ class Found:
                 self._glued(tuple(map(Word, word.text.split())) or (word,))
 
     def _opened(self, words: Sequence[Word]) -> None:
-        if _words_given(words) <= _OPENING.get(_name(words[0]), -1):
-            self.doubt(f"{words[0].text} may run what its standard input says")
+        name = _name(words[0])
+        if _words_given(words) <= _OPENING.get(name, -1):
+            self.doubt(f"{name} may run what its standard input says")
+        if name in _APPENDING and any(_name(word) in WRAPPERS | SHELLS for word in words[1:]):
+            self.doubt(f"{name} adds words that are not there yet")
 
     def _joined(self, words: Sequence[Word], *, sure: bool) -> None:
         if not all(word.literal for word in words):

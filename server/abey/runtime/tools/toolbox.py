@@ -8,7 +8,7 @@ Laws
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,8 @@ class _Asked:
 
 
 _Key = tuple[Any, ...]
+
+HIDDEN = "another tool has its name, and comes before it"
 
 
 @dataclass(slots=True, eq=False)
@@ -170,6 +172,8 @@ class Toolboxes:
         due = [source for source in agent.sources if not _is_held(box.asked.get(_key(source)), session)]
         # each keeps what it opens at once, so that nothing is lost where this is cancelled
         await asyncio.gather(*(self._ask(box, source, session) for source in due))
+        for name in _hidden(agent, box, due):
+            self._announce(session.id, name, HIDDEN)
 
     async def _ask(self, box: _Box, source: ToolSource, session: Session) -> None:
         """Afterwards the source is as it is now, or nothing of it is left and it is known why."""
@@ -227,6 +231,16 @@ def _holds(one: _Asked, session: Session) -> bool:
         return one.opened.is_current()
     turn = session.open_turn
     return one.turn_id == (turn.turn_id if turn else None)
+
+
+def _hidden(agent: Agent, box: _Box, sources: Sequence[ToolSource]) -> Iterator[str]:
+    """The tools of these sources that the agent has not, since another one of the name comes before."""
+    taken = set(agent.tools)
+    for source in agent.sources:
+        one = box.asked.get(_key(source))
+        names = {tool.name for tool in one.opened.tools} if one is not None and one.opened is not None else set()
+        yield from sorted(names & taken) if source in sources else ()
+        taken |= names
 
 
 async def _close(asked: Iterable[_Asked]) -> None:

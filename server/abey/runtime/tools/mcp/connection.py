@@ -128,7 +128,7 @@ class Connection:
         try:
             async with self._client:
                 # a pattern in a schema of the server could keep the SDK, and with it the daemon, busy for ever
-                self._client.session.validate_tool_result = _as_it_is  # type: ignore[method-assign]
+                self._client.session.validate_tool_result = _as_it_is  # type: ignore[method-assign]  # left to us
                 if not self._ready.done():
                     self._ready.set_result(None)
                 following = asyncio.create_task(self._follow())

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from abey.runtime.store.io import FileIO
+from abey.runtime.tools.sandbox import stand_ins
 
 MOST_BYTES = 1 << 20
 
@@ -32,7 +33,7 @@ class Leftovers:
                 self._noted = noted
 
     def forget(self, folders: Iterable[str]) -> None:
-        """They are gone. What is still said of them on the disk harms nobody: an empty folder would be removed."""
+        """They are gone. What is still said of them on the disk harms nobody: a folder of somebody else stays."""
         with self._lock:
             self._noted -= set(folders)
             if self._path is not None and not self._noted:
@@ -54,11 +55,12 @@ class Leftovers:
 
 
 def remove(folder: str) -> None:
-    """Only where it is empty, but for the scratch space of a program; never raises for what cannot be removed."""
+    """The scratch space of a program, or a folder that stands in for something, unless another daemon needs it; never
+    raises for what cannot be removed."""
     if os.path.basename(folder).startswith(SCRATCH) and not os.path.islink(folder):
         _remove_all(folder)
-    with suppress(OSError):
-        os.rmdir(folder)
+    else:
+        stand_ins.remove(folder)
 
 
 SCRATCH = "abey-sandbox-"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from abey.core.agent import Tool
+from abey.core.agent import ISOLABLE, Tool
 from abey.protocol.policy import RunIsolated
 from abey.runtime.tools.processes import CannotStart, Program
 from abey.runtime.tools.sandbox import bubblewrap, landlock, seccomp
@@ -23,11 +23,9 @@ from abey.runtime.tools.sandbox.layout import Layout, Surroundings, layout
 from abey.runtime.tools.sandbox.leftovers import SCRATCH, Leftovers
 from abey.runtime.tools.sandbox.shields import Shields
 
-KINDS = ("command", "executables")
-"""Kinds of tools that are programs, each started for its call."""
 PROBE_SECONDS = 10.0
 PROBE = RunIsolated()
-PREFIX = "ABEY_INSIDE_"
+PREFIX = "INSIDE_"
 """Of the names of variables on their way into the sandbox: what is outside of it is not to act on them."""
 
 _GUARD = Path(__file__).with_name("guard.py")
@@ -103,7 +101,7 @@ class Sandbox:
             return self._found
 
     def why_not(self, tool: Tool, isolation: RunIsolated, cwd: str) -> str | None:
-        if tool.kind not in KINDS:
+        if tool.kind not in ISOLABLE:
             return f"a tool of kind {tool.kind} is no program that is started for its call"
         found = self.found()
         if found.name is None:
@@ -133,7 +131,7 @@ class Sandbox:
 
     def _in_bubblewrap(self, bwrap: str, plan: Layout, program: Program) -> Confined:
         try:
-            held = self._shields.hold(plan.kept)
+            held = self._shields.hold((*plan.held, *plan.kept))
         except OSError as fault:
             raise _no_place(fault) from None
         argv, env = bubblewrap.arguments(bwrap, plan, program), bubblewrap.environment(program)
