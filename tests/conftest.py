@@ -55,11 +55,12 @@ def _turns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(autouse=True)
 def _beside_others(request: pytest.FixtureRequest, _turns: Turns | None) -> Iterator[None]:
-    """Tests of several workers run beside each other, but while something is measured nothing else does."""
+    """Tests of several workers run beside each other, but while something is measured, or an editor is waited for that
+    has times of its own, nothing else does."""
     if _turns is None:
         yield
         return
-    with _turns.taken(alone=request.node.get_closest_marker("figures") is not None):
+    with _turns.taken(alone=any(request.node.get_closest_marker(name) for name in ("figures", "editors"))):
         yield
 
 

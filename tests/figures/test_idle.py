@@ -1,6 +1,5 @@
 """What a daemon costs while nothing happens, and how long one stays whose editor was killed (C21)."""
 
-import os
 import select
 import time
 from contextlib import closing
@@ -15,13 +14,22 @@ from support.raw_peer import INITIALIZE
 
 pytestmark = pytest.mark.figures
 
-MOST_CPU = 0.01
+MOST_CPU = 0.2
+"""What tells idling from spinning: how much less it is, the table says. On a machine that sleeps, to wake alone can
+cost milliseconds, so that what is held to a bound is how often it wakes."""
+MOST_WAKINGS = 100
+"""In a second."""
 MOST_SECONDS = 2.0
 
 
 def cpu_seconds(pid: int) -> float:
-    after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+    """Of all threads, to the nanosecond: the ticks of /proc/PID/stat charge a whole one to whoever wakes with it."""
+    return sum(int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
+def wakings(pid: int) -> int:
+    lines = (line for one in Path(f"/proc/{pid}/task").glob("*/status") for line in one.read_text().splitlines())
+    return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
 
 
 def test_a_daemon_that_nobody_asks_idles(tmp_path: Path, nursery: Nursery, figures: Figures) -> None:
@@ -31,15 +39,15 @@ def test_a_daemon_that_nobody_asks_idles(tmp_path: Path, nursery: Nursery, figur
         gone.hang_up()
         place.rpc("agents/sessions")
         select.select([], [], [], 1)  # what begins behind the answer of a first request has ended
-        before = cpu_seconds(peer.pid)
+        before, woken = cpu_seconds(peer.pid), wakings(peer.pid)
         select.select([], [], [], seconds)
-        share = (cpu_seconds(peer.pid) - before) / seconds
+        share, often = (cpu_seconds(peer.pid) - before) / seconds, (wakings(peer.pid) - woken) / seconds
     figures.note(
         "processor time of an idle shared daemon",
-        f"{share:.2%}",
+        f"{share:.2%}, woken {often:.0f} times a second",
         f"{seconds} s, one client connected, one that vanished",
     )
-    assert share <= MOST_CPU
+    assert (share < MOST_CPU, often < MOST_WAKINGS) == (True, True)
 
 
 async def test_a_standalone_daemon_ends_soon_after_its_editor_was_killed(tmp_path: Path, figures: Figures) -> None:

@@ -97,7 +97,8 @@ def events(machine: Place, session: str) -> list[Any]:
     found = machine.rpc("agents/events", sessionId=session)["events"]
     text = json.dumps(found).replace(str(machine.root), "<root>")
     for client in clients(machine, session):
-        text = text.replace(json.dumps(client), '"<client>"').replace(client["name"], "<client>")
+        text = text.replace(json.dumps(client), '"<client>"')
+        text = text.replace(f"{client['name']} ({client['kind']})", "<client>").replace(client["name"], "<client>")
     return list(json.loads(plain(text)))
 
 
