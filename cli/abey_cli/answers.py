@@ -20,7 +20,7 @@ def value_of(question: Mapping[str, Any] | None, words: Sequence[str]) -> Any:
     if fields is None:
         return _of_type(schema, " ".join(words))
     if len(words) == 1 and words[0].lstrip().startswith("{"):
-        return _json(words[0])
+        return json_value(words[0], repr(words[0]))
     return {name: _named(name, fields.get(name, {}), text) for name, text in (_field(word, fields) for word in words)}
 
 
@@ -66,18 +66,19 @@ def _of_type(schema: Mapping[str, Any], text: str) -> Any:
         case "array" if not text.lstrip().startswith("["):
             return [one.strip() for one in text.split(",")] if text.strip() else []
         case "integer" | "number" | "array":
-            return _json(text)
+            return json_value(text, repr(text))
         case _:
             try:
-                return _json(text)
+                return json_value(text, repr(text))
             except Failure:
                 return text
 
 
-def _json(text: str) -> Any:
+def json_value(text: str, what: str) -> Any:
+    """The JSON value of a text that people know as `what`. Raises Failure."""
     try:
         value = json.loads(text)
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise usage(f"{text!r} is no JSON value: {error}") from error
+        raise usage(f"{what} is no JSON value: {error}") from error
     return value

@@ -6,7 +6,7 @@ from typing import Any
 from abey.shared.kinds import EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.always import narrowest
-from abey_cli.answers import value_of
+from abey_cli.answers import json_value, value_of
 from abey_cli.approving import edited_arguments, parse_arguments, show_call, show_diff, show_edited, show_outcome
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input, usage
@@ -136,7 +136,7 @@ def _given_outcome(context: Context) -> dict[str, Any]:
         case "text":
             return {"kind": "result", "content": options.text}
         case "data":
-            return {"kind": "result", "content": _json(options.data)}
+            return {"kind": "result", "content": json_value(options.data, "--data")}
         case _:
             text = read_stdin(context) if options.file == "-" else read_text(context, options.file)
             return {"kind": "result", "content": _content(text)}
@@ -152,15 +152,6 @@ def _content(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value if value.get("type") in TYPED else text
-
-
-def _json(text: str) -> Any:
-    try:
-        value = json.loads(text)
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        raise usage(f"--data is no JSON value: {error}") from error
-    return value
 
 
 def _edited(context: Context, call: Any) -> dict[str, Any] | None:
