@@ -185,6 +185,15 @@ export interface ConfigChanged {
   readonly diagnostics: readonly FileDiagnostics[];
 }
 
+/** A turn without new input. */
+export interface ContinueParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId: string;
+  readonly run?: "none" | "step" | "turn";
+  readonly wait?: boolean;
+}
+
 export interface DaemonInfo {
   readonly pid: number;
   readonly buildId: string;
@@ -357,6 +366,15 @@ export interface Finding {
   readonly message: string;
   readonly advice?: string;
   readonly sessionId?: string;
+}
+
+/** Without `at`: as the session is now. */
+export interface ForkParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId: string;
+  readonly at?: number;
+  readonly title?: string;
 }
 
 /** Something that is not needed any more. `kind` says how it goes: a session to the trash, the rest for good. */
@@ -571,6 +589,27 @@ export interface Range {
   readonly end: Position;
 }
 
+/**
+ * A session as the record of its last transition, which it has none of before its first input (machine.md,
+ * Records).
+ */
+export interface RecordResult {
+  readonly version: number;
+  readonly revision: number;
+  readonly transition?: "input" | "model-requested" | "candidate" | "tool-results" | "waiting" | "final" | "cancelled" | "failed" | "stopped";
+  readonly session: RecordedSession;
+  readonly transcript: readonly unknown[];
+  readonly active?: unknown;
+}
+
+export interface RecordedSession {
+  readonly id: string;
+  readonly userId?: string;
+  readonly context?: unknown;
+  readonly turnCount: number;
+  readonly status: "idle" | "running" | "waiting" | "stopped";
+}
+
 /** Without `apply` nothing is changed. */
 export interface RepairParams {
   readonly ifRevision?: number;
@@ -611,6 +650,13 @@ export interface Result {
 export interface Retries {
   readonly tag: "retries";
   readonly count: number;
+}
+
+export interface RewindParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId: string;
+  readonly to: number;
 }
 
 /**
@@ -702,6 +748,22 @@ export interface RunResult {
 /** Run in this step; the step waits for it. */
 export interface RunSync {
   readonly tag: "runSync";
+}
+
+/**
+ * The value is in `seed`, or its members stand beside these: they are judged as a seed, not here. An agent may be
+ * left out where an id is given: a stopped session goes on with its own.
+ */
+export interface SeedParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId?: string;
+  readonly agent?: string;
+  readonly agentFile?: string;
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly seed?: unknown;
+  readonly cwd?: string;
+  readonly title?: string;
 }
 
 export interface SendParams {
@@ -878,9 +940,25 @@ export interface TranscriptParams {
   readonly limit?: number;
 }
 
+/**
+ * `turns`: those that these items are of, oldest first. `results_at`: of the calls among these items, by their ids,
+ * the revision at which the results of their batch were all there. `queued_texts`: how the inputs that wait begin, by
+ * their ids.
+ */
 export interface TranscriptResult {
   readonly items: readonly Item[];
   readonly hasMore: boolean;
+  readonly turns: readonly TranscriptTurn[];
+  readonly resultsAt?: Readonly<Record<string, number>>;
+  readonly queuedTexts?: Readonly<Record<string, string>>;
+}
+
+/** `n` counts the turns of the session from 1; `usage` is what the model calls of this one used. */
+export interface TranscriptTurn {
+  readonly turnId: string;
+  readonly n: number;
+  readonly end?: TurnEnd;
+  readonly usage: Usage;
 }
 
 export interface TrashParams {
@@ -966,6 +1044,13 @@ export interface ValidateResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+export interface WithdrawParams {
+  readonly ifRevision?: number;
+  readonly idempotencyKey?: string;
+  readonly sessionId: string;
+  readonly inputId: string;
+}
+
 export interface Methods {
   readonly "agents/start": { readonly params: StartParams; readonly result: Session };
   readonly "agents/step": { readonly params: StepParams; readonly result: StepResult };
@@ -973,6 +1058,8 @@ export interface Methods {
   readonly "agents/resume": { readonly params: RunParams; readonly result: RunResult };
   readonly "agents/pause": { readonly params: PauseParams; readonly result: Session };
   readonly "agents/send": { readonly params: SendParams; readonly result: SendResult };
+  readonly "agents/withdraw": { readonly params: WithdrawParams; readonly result: Session };
+  readonly "agents/continue": { readonly params: ContinueParams; readonly result: Session };
   readonly "agents/pending": { readonly params: PendingParams; readonly result: PendingResult };
   readonly "agents/complete": { readonly params: CompleteParams; readonly result: CompleteResult };
   readonly "agents/runIsolated": { readonly params: RunIsolatedParams; readonly result: RunIsolatedResult };
@@ -987,6 +1074,10 @@ export interface Methods {
   readonly "agents/detach": { readonly params: DetachParams; readonly result: Nothing };
   readonly "agents/output": { readonly params: OutputParams; readonly result: OutputResult };
   readonly "agents/diff": { readonly params: DiffParams; readonly result: DiffResult };
+  readonly "agents/fork": { readonly params: ForkParams; readonly result: Session };
+  readonly "agents/rewind": { readonly params: RewindParams; readonly result: Session };
+  readonly "agents/seed": { readonly params: SeedParams; readonly result: Session };
+  readonly "agents/record": { readonly params: SessionParams; readonly result: RecordResult };
   readonly "agents/update": { readonly params: UpdateParams; readonly result: Session };
   readonly "agents/delete": { readonly params: DeleteParams; readonly result: Nothing };
   readonly "agents/restore": { readonly params: SessionEffect; readonly result: Session };
@@ -1012,6 +1103,62 @@ export interface Notifications {
   readonly "agents/configChanged": { readonly params: ConfigChanged };
   readonly "agents/daemon": { readonly params: DaemonNotice };
 }
+
+/** A request by its name; `effect`: it takes an `idempotencyKey`. `_` only holds the types together. */
+export interface Method<P, R> {
+  readonly name: keyof Methods;
+  readonly effect: boolean;
+  readonly _?: (params: P) => R;
+}
+
+type Of<M extends keyof Methods> = Method<Methods[M]["params"], Methods[M]["result"]>;
+
+const method = <M extends keyof Methods>(name: M, effect: boolean): Of<M> => ({ name, effect });
+
+export const agents = {
+  start: method("agents/start", true),
+  step: method("agents/step", true),
+  run: method("agents/run", true),
+  resume: method("agents/resume", true),
+  pause: method("agents/pause", true),
+  send: method("agents/send", true),
+  withdraw: method("agents/withdraw", true),
+  continue: method("agents/continue", true),
+  pending: method("agents/pending", false),
+  complete: method("agents/complete", true),
+  runIsolated: method("agents/runIsolated", true),
+  cancel: method("agents/cancel", true),
+  stop: method("agents/stop", true),
+  reopen: method("agents/reopen", true),
+  get: method("agents/get", false),
+  transcript: method("agents/transcript", false),
+  sessions: method("agents/sessions", false),
+  events: method("agents/events", false),
+  attach: method("agents/attach", false),
+  detach: method("agents/detach", false),
+  output: method("agents/output", false),
+  diff: method("agents/diff", false),
+  fork: method("agents/fork", true),
+  rewind: method("agents/rewind", true),
+  seed: method("agents/seed", true),
+  record: method("agents/record", false),
+  update: method("agents/update", true),
+  delete: method("agents/delete", true),
+  restore: method("agents/restore", true),
+  trash: method("agents/trash", false),
+  export: method("agents/export", false),
+  import: method("agents/import", true),
+  doctor: method("agents/doctor", false),
+  repair: method("agents/repair", true),
+  gc: method("agents/gc", false),
+  list: method("agents/list", false),
+  validate: method("agents/validate", false),
+  trust: method("agents/trust", false),
+  rules: method("agents/rules", true),
+  explain: method("agents/explain", false),
+  status: method("agents/status", false),
+  shutdown: method("agents/shutdown", false),
+} as const;
 
 export const errorCodes = {
   "session/unknown": -31001,
