@@ -54,6 +54,13 @@ ERRORS: list[tuple[dict[str, Any], str, Any, str]] = [
         "system_prompt",
         "unknown field `system_prompt`; did you mean `systemPrompt`",
     ),
+    (
+        agent(outputSchema={"type": "object", "properties": {"city": {"type": "word"}}}),
+        "output-schema",
+        "word",
+        "the schema is broken at /properties/city/type: "
+        "\"word\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+    ),
     (agent(limits={"maxStep": 3}), "unknown-field", "maxStep", "unknown field `maxStep`; did you mean `maxSteps`"),
     (
         agent(tools=[{**SHELL, "timeOut": 3}]),
@@ -203,13 +210,6 @@ WARNINGS: list[tuple[dict[str, Any], str, str, Any, str]] = [
         "placeholder",
         "http://localhost/{pth}",
         "`{pth}` is asked for as it stands: the parameters have no property `pth`",
-    ),
-    (
-        agent(outputSchema={"type": "object"}),
-        "warning",
-        "unsupported",
-        "outputSchema",
-        "`outputSchema` is kept but not applied in this version",
     ),
     (
         agent(limits={"maxCost": 5.0}),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.stories import Came, batch, came, complete, completion, dispatched, find, refused
@@ -77,6 +78,18 @@ def test_a_question_for_a_response_takes_any_value_and_may_be_asked_again() -> N
     assert came(world.tool_ends()) == Came(["call-finished", "tool-results"], [], "userTurn")
 
 
+@pytest.mark.parametrize("name", ["run", "bg"])
+def test_a_question_that_somebody_else_has_answered_takes_no_other_answer(name: str) -> None:
+    world = asks(dispatched(name))
+    complete(world, "c1", o.Answer(value="ada"))
+    late = [o.Answer(value="bob"), *([o.CancelCall()] if name == "run" else [])]
+    for outcome in late:
+        before = world.machine
+        done = complete(world, "c1", outcome)
+        assert (came(done).did, dict(done.answer), world.machine) == ([], {"applied": False}, before)
+    assert refused(world, completion(world, "c1", o.Approve()))["kind"] == "state/invalid"
+
+
 def asks(world: World, prompt: str = "who?") -> World:
     world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="response", prompt=prompt)))
     return world
@@ -90,14 +103,15 @@ def test_a_call_of_a_step_that_asks_lets_the_step_end_and_its_answer_lets_the_ba
     assert came(world.tool_ends()) == Came(["call-finished", "tool-results"], [], "userTurn")
 
 
-def test_an_answer_that_is_bound_to_another_question_changes_nothing() -> None:
+@pytest.mark.parametrize("next_one", ["really?", "who?"])
+def test_an_answer_that_is_bound_to_another_question_changes_nothing(next_one: str) -> None:
     world = asks(dispatched("bg"), "who?")
     shown = shown_hash(world.session, find(world, "c1"))
     assert came(complete(world, "c1", o.Answer(value="ada"))).did == ["answer ada"]
-    asks(world, "really?")
+    asks(world, next_one)
     event = completion(world, "c1", o.Answer(value="ada"))
     assert refused(world, replace(event, arguments_hash=shown))["kind"] == "arguments/mismatch"
-    assert find(world, "c1").question == Question(kind="response", prompt="really?")
+    assert find(world, "c1").question == Question(kind="response", prompt=next_one)
     fresh = replace(event, arguments_hash=shown_hash(world.session, find(world, "c1")))
     assert came(world.send(fresh)).did == ["answer ada"]
 
@@ -107,3 +121,14 @@ def test_a_run_that_waits_for_nobody_has_nobody_answer() -> None:
     world.drive(e.Run(synchronous=True))
     asked = world.send(e.ToolAsked(world.effects[0].invocation_id, Question(kind="response", prompt="who?")))
     assert came(asked) == Came([], ["answer None"], "partialUserTurn", "tools")
+
+
+def test_a_tool_that_asks_when_nobody_waits_for_it_any_more_is_answered_by_nobody_so_that_it_ends() -> None:
+    world = dispatched("bg")
+    invocation_id = world.effects[0].invocation_id
+    complete(world, "c1", o.CancelCall())
+    before = world.machine
+    late = world.send(e.ToolAsked(invocation_id, Question(kind="response", prompt="who?")))
+    assert came(late) == Came([], ["answer None"], "userTurn")
+    assert came(world.send(e.ToolEnded(invocation_id, ToolOutcome("late")))) == Came([], ["quarantine"], "userTurn")
+    assert world.machine == before

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from support import seeds
 from support.stories import asked, came
 from support.world import CLIENT, World, agent, answer, text_parts
 
@@ -179,3 +180,45 @@ def test_the_request_hash_covers_the_summary() -> None:
         assert here.records[-1].data.request_hash == request_hash(here.session)
         assert isinstance(here.records[-2].data, j.Compacted)
     assert len(hashes) == 2
+
+
+def transcript(turns: int) -> list[seeds.Value]:
+    """Turns of elsewhere, each of an input and an answer of a hundred tokens, and an input that nobody has answered."""
+    told = (
+        (
+            seeds.said(f"said{n} {LONG}", f"t{n}"),
+            seeds.answered(seeds.text(f"told{n} {LONG}"), turn=f"t{n}", step=f"s{n}"),
+            seeds.final("", f"t{n}", f"s{n}"),
+        )
+        for n in range(turns)
+    )
+    return [*(entry for turn in told for entry in turn), seeds.said("and now?", "last")]
+
+
+def test_a_seed_is_summed_up_between_its_own_entries() -> None:
+    here = seeds.planted({"transcript": transcript(1)}, world(at=150))
+    here.drive()
+    assert told(asks(here).messages) == ["user: said0 w / Sum up"]
+    here.model_says(unknown("they said much"))
+    assert told(asks(here).messages) == ["user: [The co", "model: told0 w", "user: and now"]
+    assert came(here.model_says(unknown("this"))).wrote == ["candidate", "final"]
+
+
+def test_a_seed_that_is_far_too_long_is_summed_up_a_part_at_a_time() -> None:
+    here = seeds.planted({"transcript": transcript(3)}, world(at=250, keep=120))
+    here.drive()
+    asked_for = []
+    while here.session.asked is not None and here.session.asked.sums_up is not None:
+        asked_for.append(told(asks(here).messages))
+        assert here.session.asked.request_hash == request_hash(here.session)
+        here.model_says(unknown(f"summary {len(asked_for)}"))
+    assert asked_for == [
+        ["user: said0 w", "model: told0 w", "user: Sum up"],
+        ["user: [The co / said1 w", "model: told1 w", "user: Sum up"],
+    ]
+    rest = ["user: [The co / said2 w", "model: told2 w", "user: and now"]
+    assert told(asks(here).messages) == rest
+    compacted = [record.data for record in here.records if isinstance(record.data, j.Compacted)]
+    assert {one.up_to for one in compacted} == {2}
+    here.crash()
+    assert told(history(here.session)) == rest

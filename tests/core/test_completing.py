@@ -92,6 +92,25 @@ def test_an_answer_is_taken_where_it_is_legal_and_else_the_call_is_untouched(kin
     assert world.machine == before
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("approval", "waits for an approval"),
+        ("external", "waits for a result"),
+        ("question", "asks a question"),
+        ("running", "runs"),
+        ("uncertain", "may have run"),
+    ],
+)
+def test_a_refused_answer_says_in_words_what_the_call_does(kind: str, words: str) -> None:
+    world = WORLDS[kind]()
+    outcome = "deny" if kind == "question" else "answer"
+    error = world.try_send(completion(world, "c1", OUTCOMES[outcome]))
+    assert error is not None
+    said = f"{outcome} does not complete a call that {words}; legal: {', '.join(LEGAL[kind])}"
+    assert error.message == said
+
+
 def test_a_call_that_waits_for_its_turn_takes_no_answer() -> None:
     world = dispatched("alone", "run")
     assert refused(world, completion(world, "c2", o.CancelCall())) == {

@@ -8,12 +8,16 @@ from support.stories import asked, complete, crashed, dispatched, find, proposed
 from support.world import CLIENT, World, answer, text_parts
 
 from abey.core import events as e
+from abey.core.call import FINAL_STATES, Call
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ResultMessage, UserMessage
+from abey.core.effects import AskModel
 from abey.core.history import history, request_hash, result_of, turn_digest, turn_messages
 from abey.core.invariants import legal_history
-from abey.core.session import FINAL_STATES, Call, InputEntry, NoteEntry
+from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry
+from abey.core.transition import transition
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
+from abey.protocol.base import canonical_json, sha256_hex
 from abey.protocol.blocks import TextBlock
 
 
@@ -181,7 +185,7 @@ def test_the_request_hash_is_that_of_the_history_that_was_sent() -> None:
     world = World()
     world.start("hello", e.STEP)
     requested = world.records[-1].data
-    assert requested.request_hash == turn_digest("", (user("hello"),))
+    assert requested.request_hash == turn_digest("", [put("hello")])
 
 
 def test_the_request_hash_changes_with_the_history_and_only_with_it() -> None:
@@ -213,22 +217,77 @@ def test_the_digest_of_a_turn_covers_the_turns_before_it() -> None:
     assert len({digest for both in digests for digest in both}) == 4
 
 
+def put(*texts: str) -> InputEntry:
+    return InputEntry("i", user(*texts).parts, 1, "")
+
+
+def told(*calls: Call, text: str = "") -> AnswerEntry:
+    blocks = (TextBlock(text=text),) if text else ()
+    return AnswerEntry("s", blocks, calls, "stop", 2, "", committed_rev=3)
+
+
+OK = finished("completed", "ok")
+RAN = told(OK)
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        [user("b")],
-        [user("a"), said(text="a")],
-        [said(("c1", "run", "{}")), RESULT],
-        [said(("c1", "run", "{ }")), RESULT],
-        [said(("c1", "ran", "{}")), RESULT],
-        [said(("c1", "run", "{}")), replace(RESULT, content="no")],
-        [said(("c1", "run", "{}")), replace(RESULT, is_error=True)],
+        [put("b")],
+        [put("ab")],
+        [put("a", "b")],
+        [put("a"), told(text="a")],
+        [RAN],
+        [told(OK, text="a")],
+        [told(replace(OK, arguments="{ }"))],
+        [told(replace(OK, tool="ran"))],
+        [told(replace(OK, call_id="c2"))],
+        [told(finished("completed", "no"))],
+        [told(finished("failed", "ok"))],
+        [RAN, put("a")],
+        [RAN, RAN],
     ],
 )
-def test_every_word_of_a_message_counts_in_the_digest(change: list[Message]) -> None:
-    assert turn_digest("", change) != turn_digest("", [user("a")])
-    others = [[user("b")], [said(("c1", "run", "{}")), RESULT]]
+def test_every_word_of_a_message_counts_in_the_digest(change: list[Entry]) -> None:
+    assert turn_digest("", change) != turn_digest("", [put("a")])
+    others = [[put("b")], [RAN]]
     assert [turn_digest("", change) == turn_digest("", one) for one in others] == [change == one for one in others]
+
+
+def test_what_makes_the_same_messages_has_the_same_digest() -> None:
+    note = NoteEntry("nobody is told", 1, "")
+    assert turn_digest("", [put("a", "b")]) == turn_digest("", [put("a"), note, replace(put("b"), input_id="j")])
+    assert turn_digest("", [put("a"), RAN, put("b")]) != turn_digest("", [put("a"), put("b"), RAN])
+
+
+def test_a_model_call_hashes_what_is_new_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[int] = []
+
+    def counting(value: object) -> str:
+        hashed.append(len(canonical_json(value)))
+        return sha256_hex(value)
+
+    def so_far() -> int:
+        total = sum(hashed)
+        hashed.clear()
+        return total
+
+    monkeypatch.setattr("abey.core.history.sha256_hex", counting)
+    world, size, slack = World(), 100_000, 4_000
+    world.start("x" * size, e.STEP)
+    costs = [so_far()]
+    for _ in range(5):
+        world.model_says(answer(*asked("run")))
+        world.drive()
+        world.tool_ends(content="y" * size)
+        world.drive()
+        costs.append(so_far())
+    assert world.machine is not None
+    end = e.ModelAnswered(world.take(AskModel).invocation_id, answer(text="done"))
+    done = transition(world.machine, end, world.context())
+    assert done.machine.session.turns[0].end == "answered"
+    assert all(size < cost < size + slack for cost in costs), costs
+    assert so_far() < slack
 
 
 def test_an_expired_call_and_a_completed_one_are_told_apart() -> None:

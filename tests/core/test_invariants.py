@@ -9,7 +9,9 @@ from support.stories import asked, complete, crashed, dispatched, find
 from support.world import CLIENT, World, answer, keyed
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.invariants import (
+    ENDED,
     GAPLESS,
     INVARIANTS,
     ONCE,
@@ -21,10 +23,12 @@ from abey.core.invariants import (
     check_step,
 )
 from abey.core.machine import ActiveRun, Invocation, Machine, OpenRequest, Work
-from abey.core.session import AnswerEntry, Call, Session, Turn
+from abey.core.session import AnswerEntry, Session, Turn
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
+from abey.protocol.transcript import Question
 
+SURE = Question(kind="approval", prompt="sure?")
 STARTED = j.CallStarted(call_id="c1", invocation_id="i", arguments_hash="h")
 
 
@@ -84,13 +88,27 @@ def one_token_twice() -> Machine:
 
 
 def stopped_with_a_run() -> Machine:
-    session = replace(answered("no").session, stopped=True)
+    session = replace(answered("no").session, stopped_rev=9)
     return Machine(session, Work(run=ActiveRun(e.STEP, 1)))
 
 
 def stopped_with_work() -> Machine:
-    session = replace(answered("no").session, stopped=True)
+    session = replace(answered("no").session, stopped_rev=9)
     return Machine(session, Work(live=(Invocation("i"),)))
+
+
+def asked_about_after_it_started() -> Machine:
+    session = dispatched("ask").session
+    return Machine(with_calls(session, lambda call: replace(call, started=STARTED, question=SURE)))
+
+
+def started_while_another_is_asked_about() -> Machine:
+    def change(call: Call) -> Call:
+        if call.call_id == "c1":
+            return replace(call, question=SURE)
+        return replace(call, started=STARTED, state="uncertain")
+
+    return Machine(with_calls(dispatched("ask", "ext").session, change))
 
 
 def denied_after_it_started() -> Machine:
@@ -104,6 +122,11 @@ def one_id_twice() -> Machine:
 
 def waits_for_nothing() -> Machine:
     return Machine(dispatched("ask").session, Work(requests=(OpenRequest(keyed("k").request, {}, generation=7),)))
+
+
+def promised_to_an_input_that_has_ended() -> Machine:
+    promise = ActiveRun(e.THIS_TURN, 2, input_id="gone")
+    return Machine(dispatched("ask").session, Work(generation=2, promised=(promise,)))
 
 
 def one_child_twice() -> Machine:
@@ -122,10 +145,19 @@ BROKEN: list[tuple[str, Callable[[], Machine]]] = [
     ("Every call has its own token", one_token_twice),
     ("A stopped session has no work in flight", stopped_with_a_run),
     ("A stopped session has no work in flight", stopped_with_work),
+    ("A call that somebody is asked about before it runs has not started", asked_about_after_it_started),
+    (
+        "While somebody is asked about a call before it runs, of its batch only what was let run has started",
+        started_while_another_is_asked_about,
+    ),
     ("A call that was denied has never started", denied_after_it_started),
-    ("The history closes every call exactly once, in its place", one_id_twice),
+    ("The history closes every call exactly once, in its place, but for what a seed has told otherwise", one_id_twice),
     ("Every child works on one call", one_child_twice),
     ("A request with a key that is in flight waits for something that is in flight", waits_for_nothing),
+    (
+        "A run that is promised to an input is promised to one that waits, or whose turn is open",
+        promised_to_an_input_that_has_ended,
+    ),
 ]
 
 
@@ -220,6 +252,23 @@ def an_outcome_of_nothing() -> tuple[Machine, list[j.Record]]:
     return retold(request=None, outcomes=(j.KeyedOutcome(key="other", outcome={}),))
 
 
+def an_input_twice() -> tuple[Machine, list[j.Record]]:
+    """What was committed is committed again."""
+    world = dispatched("ask")
+    world.send(e.Cancel(None, None, CLIENT))
+    world.records.append(replace(world.records[1], rev=len(world.records) + 1))
+    world.crash()
+    return Machine(world.session), world.records
+
+
+def an_input_of_nowhere() -> tuple[Machine, list[j.Record]]:
+    """What never waited is withdrawn."""
+    world = dispatched("ask")
+    world.records.append(j.Record(len(world.records) + 1, "T", j.Withdrawn(input_id="i9", client=CLIENT)))
+    world.crash()
+    return Machine(world.session), world.records
+
+
 @pytest.mark.parametrize(
     ("story", "sentence"),
     [
@@ -230,6 +279,8 @@ def an_outcome_of_nothing() -> tuple[Machine, list[j.Record]]:
         (a_request_twice, REMEMBERED),
         (an_outcome_twice, REMEMBERED),
         (an_outcome_of_nothing, REMEMBERED),
+        (an_input_twice, ENDED),
+        (an_input_of_nowhere, ENDED),
     ],
 )
 def test_a_journal_that_breaks_an_invariant_is_told_which(
@@ -246,7 +297,7 @@ def test_revisions_may_begin_anywhere_and_rise_by_one() -> None:
     world.send(e.Pause(None, CLIENT))
     created, paused = world.records
     later = [replace(created, rev=41), replace(paused, rev=42)]
-    check_journal(Machine(replace(world.session, revision=42)), later)
+    check_journal(Machine(replace(world.session, revision=42, first_rev=41)), later)
 
 
 @pytest.mark.parametrize("again", ["idempotent", "rerun"])

@@ -87,19 +87,29 @@ def test_without_a_sandbox_the_answer_says_why_and_how_many_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "kind", "legal"),
+    ("name", "state", "kind", "legal", "told"),
     [
-        ("ask", "deferred", "approval", ["approve", "deny", "result", "error", "cancel"]),
-        ("ext", "deferred", "external", ["result", "error", "deny", "cancel"]),
-        ("bg", "running", "running", ["result", "error", "cancel"]),
-        ("no", "denied", None, []),
+        (
+            "ask",
+            "deferred",
+            "approval",
+            ["approve", "deny", "result", "error", "cancel"],
+            "waits for an approval",
+        ),
+        ("ext", "deferred", "external", ["result", "error", "deny", "cancel"], "waits for a result"),
+        ("bg", "running", "running", ["result", "error", "cancel"], "runs"),
+        ("no", "denied", None, [], "is denied"),
     ],
 )
 def test_a_call_that_waits_for_no_sandbox_is_not_tried(
-    name: str, state: str, kind: str | None, legal: list[str]
+    name: str, state: str, kind: str | None, legal: list[str], told: str
 ) -> None:
     world = with_sandbox(boxed(name, "box"))
-    assert refused(world, one(world)) == {
+    error = world.try_send(one(world))
+    said = f"this call {told}, and does not wait for a sandbox; legal: {', '.join(legal) or 'nothing'}"
+    assert error is not None
+    assert error.message == said
+    assert error.data == {
         "kind": "state/invalid",
         "retryable": False,
         "state": state,

@@ -134,7 +134,8 @@ def question_and(*names: str) -> World:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "kind", "how"), [(o.Answer(value=True), "answer", "answered"), (o.CancelCall(), "cancel", "declined")]
+    ("outcome", "kind", "how"),
+    [(o.Answer(value=True), "answer", "answered yes"), (o.CancelCall(), "cancel", "declined")],
 )
 def test_what_was_said_to_a_question_is_not_the_end_of_the_call(outcome: o.AnyOutcome, kind: str, how: str) -> None:
     world = question_and()

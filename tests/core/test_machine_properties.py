@@ -1,23 +1,36 @@
 """Arbitrary events, legal or not, with crashes in between: the invariants hold after each."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import seeds
+from support.forks import forked, issued, legal_revisions, told
+from support.records import read_by_a_model
+from support.seeds import planted
 from support.world import CLIENT, KID, TOOLS, World, agent, answer, text_parts, tool
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.children import working
 from abey.core.completing import LEGAL, pending_kind
-from abey.core.conversation import ToolOutcome
+from abey.core.conversation import CallRuling, ModelAnswer, ToolOutcome
 from abey.core.effects import AskModel, RunTool
 from abey.core.hashes import shown_hash
+from abey.core.history import history
+from abey.core.lines import at
+from abey.core.records import record_of
 from abey.core.remembering import made
-from abey.core.session import AnswerEntry, Call, open_calls
+from abey.core.seed_reading import seed_of
+from abey.core.session import AnswerEntry, Session, open_calls
+from abey.protocol import journal as j
 from abey.protocol import outcomes as o
 from abey.protocol.config import Compaction
 from abey.protocol.policy import AskedRule, RunIsolated
+from abey.protocol.rulings import Tripwire
+from abey.protocol.session import Usage
 from abey.protocol.transcript import Question
 from abey.runtime.models.strictness import fault_of
 
@@ -40,19 +53,32 @@ LEGAL_OUTCOMES = [
     o.Result(content={"b": 1, "a": None}),
     o.Error(message="bad"),
     o.Answer(value=True),
+    o.Answer(value=False),
     o.CancelCall(),
     o.Rerun(),
 ]
 OUTCOMES = st.sampled_from(LEGAL_OUTCOMES)
 RULED = st.sampled_from(["runSync", "runAsync", "deny"])
+RULINGS = st.sampled_from(["deny", "approval", "response"])
+SEEDED = seeds.said("seeded")
+ASKS = seeds.answered(*(seeds.call(f"c{index}", name) for index, name in enumerate(("run", "safe", "ext", "no"))))
+HALF = seeds.results(seeds.done("c0"))
+SEEDS = [[], [SEEDED], [SEEDED, ASKS], [SEEDED, ASKS, HALF]]
 ACTIONS = st.one_of(
     st.tuples(st.just("go"), CALLS),
     st.tuples(st.just("go"), CALLS),
     st.tuples(st.just("go"), CALLS),
     st.tuples(st.just("drive"), st.sampled_from(RUNS), st.booleans()),
     st.tuples(st.just("send"), st.sampled_from(["turn", "queue", "interrupt"]), st.sampled_from([None, *RUNS])),
+    st.tuples(st.just("send"), st.sampled_from(["turn", "queue", "interrupt"]), st.sampled_from([None, *RUNS])),
+    st.tuples(st.just("send again"), st.integers(0, 9)),
+    st.tuples(st.just("withdraw"), st.integers(0, 9)),
+    st.tuples(st.just("continue"), st.sampled_from([None, *RUNS])),
     st.tuples(st.just("model"), CALLS),
     st.tuples(st.just("model"), CALLS),
+    st.tuples(st.just("ruled"), CALLS, st.lists(st.tuples(st.integers(0, 3), RULINGS), min_size=1, max_size=3)),
+    st.tuples(st.just("ruled"), CALLS, st.lists(st.tuples(st.integers(0, 3), RULINGS), min_size=1, max_size=3)),
+    st.tuples(st.just("trip"), st.sampled_from(["step", "step", "session"])),
     st.tuples(st.just("model-fails"), st.sampled_from(["auth", "transient", "content-policy"])),
     st.tuples(st.just("tool"), st.integers(0, 5), st.booleans()),
     st.tuples(st.just("tool"), st.integers(0, 5), st.booleans()),
@@ -68,7 +94,10 @@ ACTIONS = st.one_of(
     st.tuples(st.just("time"), st.sampled_from([1000, 61_000])),
     st.tuples(st.just("crash")),
     st.tuples(st.just("crash")),
-    st.tuples(st.just("reload"), st.sampled_from(["as it was", "other tools", "sums up"])),
+    st.tuples(st.just("rewind"), st.integers(0, 200)),
+    st.tuples(st.just("rewind"), st.integers(0, 200)),
+    st.tuples(st.just("seed"), st.sampled_from(SEEDS)),
+    st.tuples(st.just("reload"), st.sampled_from(["as it was", "other tools", "sums up", "fits"])),
     st.tuples(st.just("drain"), st.booleans()),
     st.tuples(st.just("sandbox"), st.booleans()),
     st.tuples(st.just("isolate"), st.booleans()),
@@ -82,6 +111,7 @@ VERSIONS = {
     "as it was": agent((*TOOLS, KID)),
     "other tools": agent((tool("run", idempotent=True), *TOOLS[1:], replace(KID, hash="another"))),
     "sums up": replace(agent((*TOOLS, KID)), compaction=Compaction(at_tokens=40, keep_tokens=20)),
+    "fits": replace(agent((*TOOLS, KID)), output_schema={"type": "object", "required": ["x"]}),
 }
 
 
@@ -93,8 +123,23 @@ def play(world: World, action: Any, seen: list[str]) -> None:
             world.try_send(e.Drive(run, CLIENT, resume=resume))
         case ("send", delivery, run):
             world.try_send(e.Send(e.NewInput(text_parts("more"), delivery=delivery), run, CLIENT))
+        case ("send again", index) if sent(world):
+            again = sent(world)[index % len(sent(world))]
+            before = world.session
+            world.try_send(e.Send(e.NewInput(text_parts("more"), again), None, CLIENT))
+            assert (before.queue, before.turns) == (world.session.queue, world.session.turns)
+        case ("withdraw", index) if sent(world):
+            world.try_send(e.Withdraw(sent(world)[index % len(sent(world))], CLIENT))
+        case ("continue", run):
+            world.try_send(e.Continue(run, CLIENT))
         case ("model", calls) if any(isinstance(one, AskModel) for one in world.effects):
-            world.model_says(answer(*calls, text="" if calls else "done"))
+            world.model_says(said(world, calls))
+        case ("ruled", calls, on) if any(isinstance(one, AskModel) for one in world.effects):
+            rulings = tuple(ruling(index, how) for index, how in on if index < len(calls))
+            world.model_says(replace(said(world, calls), rulings=rulings))
+        case ("trip", scope) if any(isinstance(one, AskModel) for one in world.effects):
+            tripwire = Tripwire(extension="guard", scope=scope)
+            world.send(e.Tripped(world.take(AskModel).invocation_id, tripwire, "no", 1, Usage(input_tokens=1)))
         case ("model-fails", code) if any(isinstance(one, AskModel) for one in world.effects):
             world.send(e.ModelCallFailed(world.take(AskModel).invocation_id, code, "it failed", 3))
         case ("tool", index, fails) if running(world):
@@ -114,10 +159,15 @@ def play(world: World, action: Any, seen: list[str]) -> None:
             play_rest(world, action, seen)
 
 
+def ruling(index: int, how: Any) -> CallRuling:
+    question = None if how == "deny" else Question(kind=how, prompt="sure?")
+    return CallRuling(index, "guard", reason="no" if question is None else None, question=question)
+
+
 def go(world: World, calls: Any, seen: list[str]) -> None:
     """Whatever comes next by itself, so that stories get far."""
     if any(isinstance(one, AskModel) for one in world.effects):
-        world.model_says(answer(*calls, text="" if calls else "done"))
+        world.model_says(said(world, calls))
     elif running(world):
         play(world, ("tool", 0, False), seen)
     elif world.session.state == "completed":
@@ -145,6 +195,10 @@ def play_rest(world: World, action: Any, seen: list[str]) -> None:
             world.send(e.TimePassed())
         case ("crash",):
             world.crash()
+        case ("rewind", index):
+            rewind(world, index)
+        case ("seed", transcript):
+            world.try_send(e.Reseed(seed_of({"transcript": transcript}), CLIENT))
         case ("reload", version):
             world.agent = VERSIONS[version]
         case ("drain", draining):
@@ -161,6 +215,17 @@ def play_rest(world: World, action: Any, seen: list[str]) -> None:
             move_child(world, call, how)
         case _:
             pass
+
+
+def said(world: World, calls: Any) -> ModelAnswer:
+    """An answer with these calls; a final one is JSON every other time."""
+    return answer(*calls, text="" if calls else "done" if len(world.records) % 2 else '{"x":"1"}')
+
+
+def sent(world: World) -> list[str]:
+    """Every input, the last one first."""
+    named = [one.data for one in world.records if isinstance(one.data, j.InputQueued | j.Input | j.Continued)]
+    return [one.input_id for one in reversed(named)]
 
 
 def running(world: World) -> list[RunTool]:
@@ -181,6 +246,14 @@ def complete(world: World, index: int, outcome: Any, right: bool, resume: bool) 
         outcome = legal[index % len(legal)]
     shown = shown_hash(world.session, call) if right else "0" * 64
     world.try_send(e.Complete(call.verdict.token, outcome, shown, CLIENT, resume=resume))
+
+
+def rewind(world: World, index: int) -> None:
+    """To an answer of the model, or to one of all or the last revisions, which may not be one to go back to."""
+    answers = [record.rev for record in world.records if record.data.type == "candidate"]
+    revisions = [record.rev for record in world.records[-(len(world.records) if index % 2 else 6) :]]
+    among = answers if answers and index % 3 == 0 else revisions
+    world.try_send(e.Rewind(among[index % len(among)], CLIENT))
 
 
 def change_rules(world: World, how: Any, name: str, disposition: str) -> None:
@@ -291,3 +364,59 @@ def test_a_key_changes_nothing_but_what_is_remembered_of_the_request(actions: li
     told = [name for name in world.types() if name != "answered"]
     assert (told, [end.outcome for end in world.ended]) == (without.types(), [end.outcome for end in without.ended])
     assert [one for one in without.records if one.request or one.outcomes] == []
+
+
+def shown(session: Session) -> tuple[Any, ...]:
+    return (session.state, session.tries, session.context_tokens, history(session), told(session), session.compactions)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(ACTIONS, min_size=5, max_size=40),
+    st.sampled_from(list(VERSIONS)),
+    st.integers(0, 1000),
+    st.lists(st.tuples(st.integers(0, 2), ACTIONS), max_size=25),
+)
+def test_two_forks_and_their_source_each_go_on_as_if_alone(
+    story: list[Any], version: str, where: int, more: list[tuple[int, Any]]
+) -> None:
+    """Driven in any order: what was spent, asked and let run in one of them is nowhere in the others."""
+    source = World(VERSIONS[version])
+    source.start("hello", e.UNTIL_YIELD)
+    seen: list[str] = []
+    for action in story:
+        play(source, action, seen)
+    legal = legal_revisions(source.session)
+    revision = legal[where % len(legal)]
+    past, ran = at(source.session, revision), {call_id for call_id, _ in source.starts}
+    worlds = [source, forked(source, revision), forked(source, revision, "f2")]
+    for fork in worlds[1:]:
+        assert shown(fork.session) == shown(past)
+        assert not fork.session.usage.input_tokens
+        assert not fork.session.children
+        assert set(fork.session.created.ran or ()) <= ran
+    known = [issued(world) for world in worlds]
+    assert len(set().union(*known)) == sum(map(len, known))
+    seens: list[list[str]] = [seen, [], []]
+    for index, action in more:
+        others = [world.machine for place, world in enumerate(worlds) if place != index]
+        play(worlds[index], action, seens[index])
+        assert [world.machine for place, world in enumerate(worlds) if place != index] == others
+    for world in worlds:
+        world.crash()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=5, max_size=40), st.sampled_from(["as it was", "other tools"]))
+def test_what_is_seeded_with_a_record_tells_a_model_the_same(actions: list[Any], version: str) -> None:
+    world = World(VERSIONS[version])
+    world.start("hello", e.UNTIL_YIELD)
+    seen: list[str] = []
+    for action in actions:
+        play(world, action, seen)
+    record = record_of(world.session).wire()
+    seeded = planted({"transcript": json.loads(json.dumps(record["transcript"]))}, World(VERSIONS[version]))
+    if world.session.batch is None and not world.session.compactions:
+        assert read_by_a_model(seeded.session) == read_by_a_model(world.session)
+        again = record_of(seeded.session).wire()["transcript"]
+        assert read_by_a_model(planted({"transcript": again}).session) == read_by_a_model(world.session)

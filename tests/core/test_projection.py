@@ -1,18 +1,21 @@
 """The durable events of a journal: which, in which order, and that they follow from it alone (protocol.md, Events)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pytest
 from support.stories import asked, complete, crashed, dispatched, repaired
 from support.world import CLIENT, World, answer, text_parts
 
 from abey.core import events as e
+from abey.core.conversation import CallRuling
 from abey.core.projection import marks_of, render
 from abey.core.replay import apply
 from abey.core.session import Session
 from abey.protocol import outcomes as o
+from abey.protocol.rulings import Tripwire
+from abey.protocol.session import Usage
 from abey.protocol.transcript import Question
 
 
@@ -134,7 +137,29 @@ def paused() -> World:
     return world
 
 
+def tripped(scope: Literal["step", "session"], usage: Usage | None = None) -> World:
+    world = World()
+    world.start("hello", e.STEP)
+    world.send(e.Send(e.NewInput(text_parts("more"), "i1", "queue"), None, CLIENT))
+    tripwire = Tripwire(extension="guard", scope=scope)
+    world.send(e.Tripped(world.effects[0].invocation_id, tripwire, "a secret", 1, usage))
+    return world
+
+
+def asked_about(name: str, value: bool | None = None) -> World:
+    """An extension wants somebody asked about the call before it runs; with a value that was answered."""
+    world = World()
+    world.start("hello", e.STEP)
+    ruling = CallRuling(0, "guard", question=Question(kind="approval", prompt="sure?"))
+    world.model_says(replace(answer(*asked(name, "ext")), rulings=(ruling,)))
+    world.drive()
+    if value is not None:
+        complete(world, "c1", o.Answer(value=value))
+    return world
+
+
 DEFERRED = ["item/updated", "pending/added"]
+ASKED_ABOUT = ["item/updated", "item/updated", "pending/added", *DEFERRED, "session/updated"]
 LAST_WRITE: dict[str, tuple[Callable[[], World], list[str]]] = {
     "a deferred call": (lambda: dispatched("ask"), [*DEFERRED, "session/updated"]),
     "a denied call": (lambda: dispatched("no"), ["item/updated", "item/completed", "session/updated"]),
@@ -149,6 +174,28 @@ LAST_WRITE: dict[str, tuple[Callable[[], World], list[str]]] = {
     ),
     "an expiry": (expired, ["item/completed", "pending/expired", "session/updated"]),
     "an answered question": (answering, ["item/updated", "pending/resolved", "session/updated"]),
+    "a tripwire": (
+        lambda: tripped("step"),
+        ["tripwire", "turn/completed", "turn/started", "input/committed", "item/completed", "session/updated"],
+    ),
+    "a tripwire after an answer of the session": (
+        lambda: tripped("session", Usage(input_tokens=1)),
+        ["tripwire", "usage", "turn/completed", "input/stopped", "session/updated"],
+    ),
+    "a call that is asked about": (lambda: asked_about("run"), ASKED_ABOUT),
+    "a deferred call that is asked about": (lambda: asked_about("ask"), ASKED_ABOUT),
+    "a call that may run now": (
+        lambda: asked_about("run", True),
+        ["item/updated", "pending/resolved", "session/updated"],
+    ),
+    "a call that needs an approval now": (
+        lambda: asked_about("ask", True),
+        ["item/updated", "pending/resolved", "pending/added", "session/updated"],
+    ),
+    "a call that was rejected": (
+        lambda: asked_about("ask", False),
+        ["item/completed", "pending/resolved", "session/updated"],
+    ),
     "a queued input": (queued, ["input/queued", "session/updated"]),
     "a stop": (
         stopped,
@@ -163,6 +210,22 @@ LAST_WRITE: dict[str, tuple[Callable[[], World], list[str]]] = {
 def test_a_write_is_told_in_these_events(name: str) -> None:
     story, told = LAST_WRITE[name]
     assert added(story()) == told
+
+
+def test_a_tripwire_says_who_and_why() -> None:
+    (told,) = [event for _, event in events(tripped("session")) if event["type"] == "tripwire"]
+    assert told == {"type": "tripwire", "extension": "guard", "scope": "session", "message": "a secret"}
+
+
+def test_a_question_that_is_followed_by_an_approval_is_told_with_its_answer() -> None:
+    world = asked_about("ask", True)
+    told = [event for _, event in events(world) if event["type"].startswith("pending/") and "pending" in event]
+    mine = [one for one in told if one["pending"]["callId"] == "c1"]
+    assert [(one["type"], one["pending"]["kind"], one.get("resolution", {}).get("kind")) for one in mine] == [
+        ("pending/added", "question", None),
+        ("pending/resolved", "question", "answer"),
+        ("pending/added", "approval", None),
+    ]
 
 
 def test_an_uncertain_call_that_is_settled_is_told() -> None:

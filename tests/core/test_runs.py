@@ -215,6 +215,100 @@ def test_a_promised_run_keeps_its_generation_whoever_comes_in_between() -> None:
     ]
 
 
+def named(world: World, input_id: str, run: e.Run | None = None, delivery: str = "queue") -> Transition:
+    return world.send(e.Send(e.NewInput(text_parts(input_id), input_id, delivery), run, CLIENT))
+
+
+def test_an_input_that_is_sent_again_is_driven_to_its_end_and_no_further() -> None:
+    world = World()
+    world.start("hello")
+    named(world, "mine")
+    world.crash()
+    done = named(world, "mine", e.THIS_TURN)
+    assert came(done) == Came(["model-requested"], ["ask model"], "userTurn", "model")
+    assert named(world, "mine", e.THIS_TURN).generation == 2
+    named(world, "other")
+    world.model_says(answer(text="done"))
+    done = world.model_says(answer(text="done"))
+    ends = ["end completed after 2", "end completed after 0"]
+    assert came(done) == Came(["candidate", "final", "input"], ends, "userTurn")
+    done = named(world, "mine", e.THIS_TURN)
+    assert (came(done), done.generation) == (Came([], [], "userTurn"), None)
+
+
+def test_a_promised_run_ends_at_once_with_its_input_that_is_withdrawn_and_drives_no_other() -> None:
+    world = started(e.STEP)
+    named(world, "mine", e.THIS_TURN)
+    named(world, "other")
+    assert came(world.send(e.Withdraw("mine", CLIENT))) == Came(
+        ["withdrawn"], ["end cancelled after 0"], "userTurn", "model"
+    )
+    done = world.model_says(answer(text="done"))
+    assert came(done) == Came(["candidate", "final", "input"], ["end completed after 1"], "userTurn")
+
+
+def test_a_promised_run_drives_what_comes_first_and_ends_with_the_turn_of_its_own_input() -> None:
+    world = started(e.STEP)
+    for input_id, run in (("first", None), ("mine", e.THIS_TURN), ("other", None)):
+        named(world, input_id, run)
+    wrote = ["candidate", "final", "input", "model-requested"]
+    for ended in ("end completed after 1", None):
+        did = [ended] if ended else []
+        assert came(world.model_says(answer(text="done"))) == Came(wrote, [*did, "ask model"], "userTurn", "model")
+    done = world.model_says(answer(text="done"))
+    assert came(done) == Came(["candidate", "final", "input"], ["end completed after 2"], "userTurn")
+
+
+def test_a_run_that_began_for_an_input_in_the_queue_ends_with_its_turn() -> None:
+    world = batch("run")
+    named(world, "mine", e.THIS_TURN)
+    named(world, "other")
+    world.tool_ends()
+    done = world.model_says(answer(text="done"))
+    assert came(done) == Came(["candidate", "final", "input", "model-requested"], ["ask model"], "userTurn", "model")
+    done = world.model_says(answer(text="done"))
+    assert came(done) == Came(["candidate", "final", "input"], ["end completed after 3"], "userTurn")
+
+
+def test_a_run_that_began_for_an_input_withdrawn_since_ends_with_the_turn_that_is_open() -> None:
+    world = batch("run")
+    named(world, "mine", e.THIS_TURN)
+    named(world, "other")
+    world.send(e.Withdraw("mine", CLIENT))
+    world.tool_ends()
+    done = world.model_says(answer(text="done"))
+    assert came(done) == Came(["candidate", "final", "input"], ["end completed after 2"], "userTurn")
+
+
+def test_the_run_of_an_interrupt_that_joined_the_turn_of_another_run_drives_no_other_turn() -> None:
+    world = started(e.UNTIL_TURN)
+    world.model_says(answer(*asked("run")))
+    named(world, "mine", e.THIS_TURN, "interrupt")
+    named(world, "other")
+    world.tool_ends()
+    done = world.model_says(answer(text="done"))
+    ends = ["end completed after 3", "end completed after 0"]
+    assert came(done) == Came(["candidate", "final", "input"], ends, "userTurn")
+
+
+def test_a_cancel_of_the_turn_ahead_of_it_keeps_no_promise_from_an_input() -> None:
+    world = started(e.STEP)
+    named(world, "mine", e.THIS_TURN)
+    world.model_says(answer(*asked("run")))
+    world.send(e.Cancel(None, None, CLIENT))
+    done = world.tool_ends()
+    wrote = ["call-finished", "tool-results", "cancelled", "input", "model-requested"]
+    assert came(done) == Came(wrote, ["ask model"], "userTurn", "model")
+
+
+def test_a_run_of_few_steps_takes_over_no_input() -> None:
+    world = started(e.Run(max_steps=1))
+    assert named(world, "mine", e.THIS_TURN).generation == 2
+    done = world.model_says(answer(*asked("run")))
+    wrote = ["candidate", "call-decided", "call-started"]
+    assert came(done) == Came(wrote, ["end limit after 1", "run run"], "partialUserTurn", "tools")
+
+
 def test_a_run_promised_while_a_cancel_is_on_its_way_starts_when_it_is_over() -> None:
     world = dispatched("bg")
     world.send(e.Cancel(None, None, CLIENT))
@@ -244,6 +338,23 @@ def test_a_stop_that_comes_while_a_cancel_is_on_its_way_stops_the_session() -> N
     assert done.records[-1].data.reason == "over"
 
 
+def test_a_cancel_of_an_ended_turn_says_so_while_another_turn_is_being_cancelled() -> None:
+    world = started(e.UNTIL_YIELD)
+    first = world.session.turn.turn_id
+    send(world)
+    world.model_says(answer(text="done"))
+    second = world.session.turn.turn_id
+    ways = [e.Cancel(second, None, CLIENT), e.Cancel(first, None, CLIENT), e.Cancel(second, None, CLIENT)]
+    assert [world.send(one).answer["applied"] for one in ways] == [True, False, True]
+
+
+def test_a_session_that_is_stopped_is_not_paused() -> None:
+    world = batch("run")
+    world.send(e.Pause("lunch", CLIENT))
+    world.send(e.Stop(None, CLIENT))
+    assert (world.session.state, world.session.paused) == ("stopped", None)
+
+
 def test_the_grace_of_an_earlier_run_ends_nothing() -> None:
     world = dispatched("run")
     world.send(e.Cancel(None, None, CLIENT))
@@ -255,6 +366,16 @@ def test_an_answer_that_resumes_does_not_wait_for_the_patient_run_of_another() -
     world.model_says(answer(*asked("ask", "ext")))
     done = complete(world, "c1", o.DenyCall(), resume=True)
     assert (came(done), done.generation) == (Came(["call-resolved"], [], "partialUserTurn"), None)
+
+
+def test_an_answer_that_resumes_goes_on_after_a_run_of_few_steps() -> None:
+    world = batch("ask", "run")
+    world.drive(e.Run(max_steps=1))
+    done = complete(world, "c1", o.DenyCall(), resume=True)
+    assert (came(done), done.generation) == (Came(["call-resolved"], [], "partialUserTurn", "tools"), 3)
+    done = world.tool_ends()
+    wrote = ["call-finished", "tool-results", "model-requested"]
+    assert came(done) == Came(wrote, ["end limit after 1", "ask model"], "userTurn", "model")
 
 
 def test_a_run_with_other_bounds_does_not_join_a_patient_one() -> None:

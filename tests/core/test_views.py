@@ -10,7 +10,7 @@ from abey.core import events as e
 from abey.core.hashes import effective_hash, proposed_hash
 from abey.core.pending_views import pending_view
 from abey.core.replay import overdue
-from abey.core.views import resolution_view, session_view
+from abey.core.views import queued_texts, resolution_view, session_view
 from abey.protocol import outcomes as o
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.policy import Rule
@@ -109,16 +109,20 @@ def test_a_session_that_is_over_is_shown_with_its_output() -> None:
 def test_queue_pause_error_and_driver_are_shown() -> None:
     world = World()
     world.start("hello", e.UNTIL_YIELD)
-    for input_id, delivery in (("i1", "queue"), ("i2", "interrupt")):
-        world.send(e.Send(e.NewInput(text_parts("more"), input_id, delivery), None, CLIENT))
+    for input_id, delivery, said in (("i1", "queue", "\x1b" + "x" * 500), ("i2", "interrupt", "more")):
+        world.send(e.Send(e.NewInput(text_parts(said), input_id, delivery), None, CLIENT))
     world.send(e.Pause("lunch", CLIENT))
+    assert queued_texts(world.session) == {"i1": "\x1b" + "x" * 199, "i2": "more"}
     before = shown(world)
     world.send(e.ModelCallFailed(world.effects[0].invocation_id, "auth", "no key", 1))
     after = shown(world)
     assert [before[name] for name in ("activity", "drivenBy", "queued", "paused")] == [
         "model",
         "run",
-        [{"inputId": "i1", "delivery": "queue"}, {"inputId": "i2", "delivery": "interrupt"}],
+        [
+            {"inputId": "i2", "delivery": "interrupt"},
+            {"inputId": "i1", "delivery": "queue"},
+        ],
         {"reason": "lunch", "at": at(world)},
     ]
     error = {"kind": "model/auth", "message": "no key", "at": at(world)}

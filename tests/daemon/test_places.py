@@ -2,17 +2,21 @@
 
 import hashlib
 import os
+import pwd
 from pathlib import Path
 
 import pytest
 
 from abey.shared.places import address_path, config_dir, read_address, runtime_dir, socket_path, state_dir
 
+HOME = pwd.getpwuid(os.getuid()).pw_dir
+
 
 @pytest.mark.parametrize(
     ("env", "state", "config"),
     [
         ({"HOME": "/h"}, "/h/.local/state/abey", "/h/.config/abey"),
+        *(({"HOME": own}, f"{HOME}/.local/state/abey", f"{HOME}/.config/abey") for own in ("", "relative")),
         ({"HOME": "/h", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c"}, "/s/abey", "/c/abey"),
         ({"HOME": "/h", "XDG_STATE_HOME": "s", "XDG_CONFIG_HOME": ""}, "/h/.local/state/abey", "/h/.config/abey"),
         ({"HOME": "/h", "ABEY_STATE_DIR": "/a/../b", "ABEY_CONFIG_DIR": "~/c", "XDG_STATE_HOME": "/s"}, "/b", "/h/c"),

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -31,12 +32,13 @@ async def env(tmp_path: Path) -> AsyncIterator[dict[str, str]]:
 
 
 def _holders(root: Path) -> list[int]:
-    """The daemon that says it holds the state folder."""
+    """The daemon that says it holds the state folder; a test that holds it itself is none."""
     try:
         words = (root / "state" / "daemon.lock").read_text().split()
     except FileNotFoundError:
         return []
-    return [int(words[1])] if len(words) > 1 and _runs(int(words[1])) else []
+    pid = int(words[1]) if len(words) > 1 else os.getpid()
+    return [pid] if pid != os.getpid() and _runs(pid) else []
 
 
 def _variables(pid: int) -> set[bytes]:
@@ -44,10 +46,10 @@ def _variables(pid: int) -> set[bytes]:
 
 
 def _runs(pid: int) -> bool:
+    """Of a child of ours that has ended, too, there is a process, until somebody asks how."""
     try:
-        os.kill(pid, 0)
-        return True
-    except ProcessLookupError:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -133,6 +135,40 @@ async def test_a_signal_ends_the_daemon_gracefully(env: dict[str, str], tmp_path
     assert errors.splitlines()[-1] == "closed"
     assert "draining" not in errors
     assert not socket_path(tmp_path / "state", env).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_a_signal_that_comes_while_the_daemon_loads_ends_it_once_and_for_all(
+    env: dict[str, str], tmp_path: Path, number: int
+) -> None:
+    daemon = await Program.daemon(env)
+    await until(lambda: daemon.process.pid in _holders(tmp_path))
+    daemon.process.send_signal(number)
+    status, _ = await daemon.end()
+    assert (status, (tmp_path / "state" / "daemon.lock").read_text()) == (0, "")
+
+
+ENDS = """
+import asyncio, threading, time
+from abey.daemon.leaving import leave_threads
+from abey.daemon.serving import to_its_end
+async def daemon():
+    threading.Thread(target=time.sleep, args=(%s,), name="late").start()
+    return 0
+leave_threads(asyncio.run(to_its_end(daemon())))
+print("it ended")
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed", "said"),
+    [("0.3", "it ended\n", ""), ("3600", "", "ends although something does not: <Thread(late, ")],
+)
+def test_what_ends_in_a_moment_is_waited_for_and_nothing_for_good(
+    env: dict[str, str], seconds: str, printed: str, said: str
+) -> None:
+    done = subprocess.run([sys.executable, "-c", ENDS % seconds], env=env, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr[: len(said)]) == (printed, said)
 
 
 async def test_a_second_daemon_finds_the_first_and_leaves_it_be(env: dict[str, str], tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def test_settings_have_defaults() -> None:
         socket=socket_path(Path("/s"), ENV),
         durability="power",
         log_level="info",
+        log_format="text",
         idle_exit=1800.0,
         tcp=None,
         env=ENV,
@@ -33,6 +34,8 @@ def test_settings_are_what_was_said() -> None:
     env = {**ENV, "ABEY_DURABILITY": "process", "ABEY_LOG": "DEBUG"}
     said = read_settings(["--stdio", "--standalone", "--idle-exit", "5"], env)
     assert (said.mode, said.durability, said.log_level, said.idle_exit) == ("standalone", "process", "debug", 5.0)
+    assert read_settings([], {**ENV, "ABEY_LOG_FORMAT": "json"}).log_format == "json"
+    assert read_settings(["--log-level", "error"], env).log_level == "error"
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,7 @@ def test_stdio_alone_is_the_forwarder() -> None:
         (["--idle-exit", "nan"], {}, "argument --idle-exit: nan is no number of seconds above 0"),
         (["--idle-exit", "soon"], {}, "argument --idle-exit: invalid _seconds value: 'soon'"),
         ([], {"ABEY_DURABILITY": "none"}, "ABEY_DURABILITY is power or process, not 'none'"),
+        ([], {"ABEY_LOG_FORMAT": "xml"}, "ABEY_LOG_FORMAT is text or json, not 'xml'"),
         ([], {"ABEY_LOG": "loud"}, "ABEY_LOG is one of debug, info, warning, error, not 'loud'"),
         (["--listen", "127.0.0.1:0"], {}, f"--listen and --token-file {TOGETHER}"),
         (["--token-file", "/t"], {}, f"--listen and --token-file {TOGETHER}"),

@@ -12,10 +12,11 @@ from support.harness.stories import fault_in
 from support.shell import CLIENT, Shell, answer, outcome
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.completing import pending_kind
 from abey.core.conversation import ModelAnswer, ModelRequest, ResultMessage
 from abey.core.hashes import shown_hash
-from abey.core.session import Call, open_calls
+from abey.core.session import open_calls
 from abey.errors import RecordFailed, SessionDamaged
 from abey.protocol import outcomes as o
 from abey.protocol.journal import Record

@@ -1,6 +1,7 @@
 """What a provider is sent: legal for the strictest one in every state that a session can reach."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from abey.core.effects import AskModel
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.config import HttpModel
 from abey.protocol.transcript import MediaPart, TextPart
+from abey.runtime.models.answer_forms import is_strict
 from abey.runtime.models.attachments import inlined
 from abey.runtime.models.dialects import body_of
 from abey.runtime.models.places import place_of
@@ -232,6 +234,78 @@ def test_responses_in_full() -> None:
             }
         ],
     }
+
+
+OPEN = {"type": "object", "properties": {"x": {"type": "string"}}}
+CLOSED = {**OPEN, "required": ["x"], "additionalProperties": False}
+LIST = {"type": "array"}
+WORDS = (
+    "Your final answer is one JSON value that fits this JSON schema, with nothing before or after it and no Markdown "
+    "around it: "
+)
+
+
+def fits(form: str, schema: Any, prompt: str = "", **parameters: Any) -> Any:
+    """The members of the body that an output schema changes."""
+    model = MODELS[form].model_copy(update={"parameters": parameters})
+    asked = replace(request(user("hi"), prompt=prompt), output_schema=schema)
+    body = json.loads(body_of(model, place_of(model), asked))
+    told = [one["content"] for one in body.get("messages", ()) if one["role"] == "system"]
+    names = ("response_format", "text", "output_config", "system", "instructions")
+    return {name: body[name] for name in names if name in body} | ({"told": told[0]} if told else {})
+
+
+@pytest.mark.parametrize(("schema", "strict"), [(OPEN, False), (CLOSED, True)])
+def test_a_schema_of_objects_goes_into_the_field_of_openai(schema: Any, strict: bool) -> None:
+    form = {"name": "answer", "schema": schema, "strict": strict}
+    chat = {"response_format": {"type": "json_schema", "json_schema": form}}
+    assert (fits("openai", schema), fits("mistral", schema)) == (chat, chat)
+    assert fits("responses", schema, "Be brief") == {
+        "text": {"format": {"type": "json_schema", **form}},
+        "instructions": "Be brief",
+    }
+
+
+def test_anthropic_has_a_field_for_closed_schemas_alone() -> None:
+    assert fits("anthropic", CLOSED) == {"output_config": {"format": {"type": "json_schema", "schema": CLOSED}}}
+    assert fits("anthropic", OPEN, "Be brief") == {"system": f"Be brief\n\n{WORDS}{json.dumps(OPEN)}"}
+
+
+def test_what_no_field_takes_is_said_in_words() -> None:
+    said = f"{WORDS}{json.dumps(LIST)}"
+    assert [fits(form, LIST) for form in MODELS] == [
+        {"told": said},
+        {"told": said},
+        {"system": said},
+        {"instructions": said},
+    ]
+
+
+def test_parameters_stand_beside_the_schema_or_take_it_away() -> None:
+    assert fits("openai", CLOSED, response_format=None) == {}
+    assert fits("anthropic", CLOSED, output_config={"effort": "low"})["output_config"] == {
+        "format": {"type": "json_schema", "schema": CLOSED},
+        "effort": "low",
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        (CLOSED, True),
+        ({"type": "object", "properties": {"l": {"type": "array", "items": CLOSED}}, "required": ["l"]}, False),
+        ({**CLOSED, "properties": {"x": {"type": "array", "items": CLOSED}}}, True),
+        ({**CLOSED, "properties": {"x": {"type": "array", "items": OPEN}}}, False),
+        ({**CLOSED, "properties": {"x": {"anyOf": [{"type": "null"}, {"type": "string", "enum": ["a"]}]}}}, True),
+        ({**CLOSED, "properties": {"x": {"type": "string", "maxLength": 5}}}, False),
+        ({**CLOSED, "properties": {"x": True}}, False),
+        ({**CLOSED, "required": []}, False),
+        ({**CLOSED, "properties": {"x": {"enum": ["a"]}}}, False),
+        ({**CLOSED, "$defs": {}}, False),
+    ],
+)
+def test_strict_is_what_every_provider_can_hold_a_model_to(schema: Any, strict: bool) -> None:
+    assert is_strict(schema) == strict
 
 
 def test_parameters_are_added_and_null_takes_away() -> None:

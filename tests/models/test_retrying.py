@@ -14,6 +14,7 @@ from abey.protocol.transcript import TextPart
 from abey.runtime.clock import ManualClock, VirtualClock
 from abey.runtime.models.retrying import Retrying
 from abey.runtime.models.scripted import Scripted
+from abey.runtime.ports import OnDelta
 from abey.shared.kinds import MODEL_CODES, RETRIED_MODEL_CODES
 
 
@@ -119,3 +120,24 @@ class Unlucky(VirtualClock):
 
     def entropy(self) -> bytes:
         return b"\xff" * 32
+
+
+class FailsOfItsAbort:
+    """A ports.Model that makes a failure that may pass of being cancelled."""
+
+    async def ask(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ModelFailed("transient", "the stream broke") from None
+        raise AssertionError
+
+
+async def test_what_was_aborted_is_not_tried_again() -> None:
+    clock = VirtualClock()
+    asking = asyncio.ensure_future(asked(Retrying(FailsOfItsAbort(), clock)))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(ModelFailed) as caught:
+        await asking
+    assert (caught.value.details["attempts"], clock.slept) == (1, [])

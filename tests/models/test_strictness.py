@@ -15,7 +15,7 @@ from abey.core.conversation import (
 )
 from abey.protocol.blocks import TextBlock
 from abey.protocol.transcript import TextPart
-from abey.runtime.models.strictness import fault_of
+from abey.runtime.models.strictness import fault_of, misfit_of
 
 USER = UserMessage((TextPart(text="hello"),))
 SAYS = AssistantMessage((TextBlock(text="hi"),), ())
@@ -84,3 +84,10 @@ def test_the_prompt_and_the_tools_are_looked_at_too() -> None:
         fault_of(ModelRequest("\ud800", (USER,), (), 0)),
         fault_of(ModelRequest("", (USER,), (tool,), 0)),
     ] == ["the system prompt holds a lone surrogate", "tool 't' holds a lone surrogate"]
+
+
+def test_a_lone_surrogate_is_no_misfit_since_a_request_can_be_spelled_without_it() -> None:
+    asked = ModelRequest("", (UserMessage((TextPart(text="\ud83d"),)),), (), 0)
+    assert (misfit_of(asked), fault_of(asked)) == (None, "message 1 holds a lone surrogate")
+    unpaired = ModelRequest("", (USER, result("c1")), (), 0)
+    assert misfit_of(unpaired) == fault_of(unpaired) == "message 2 answers call 'c1', which was never made"

@@ -43,7 +43,7 @@ def test_a_session_has_its_document_and_one_for_each_call_that_waits(papers: Pap
     assert (folder / SESSION).read_text() == with_composer(shown(WAITING), "")
     assert (papers.text(Name("s1", 1)), papers.memo(Name("s1", 1)), papers.sessions()) == (
         '{\n  "command": "ls"\n}\n',
-        Memo("token-of-c1", "0" * 64),
+        Memo("token-of-c1", "0" * 64, asks=False),
         frozenset({"s1"}),
     )
 
@@ -75,7 +75,10 @@ def test_what_was_written_in_the_document_of_a_call_stays_while_it_waits(papers:
     (folder / CALL).write_text("mine")
     papers.write(WAITING)
     papers.renew(page(call(), waits=(pending(argumentsHash="1" * 64),)).waiting[0])
-    assert ((folder / CALL).read_text(), papers.memo(Name("s1", 1))) == ("mine", Memo("token-of-c1", "1" * 64))
+    assert ((folder / CALL).read_text(), papers.memo(Name("s1", 1))) == (
+        "mine",
+        Memo("token-of-c1", "1" * 64, asks=False),
+    )
 
 
 def test_a_document_of_another_call_or_of_nobody_is_written_anew(papers: Papers, folder: Path) -> None:
@@ -98,7 +101,24 @@ def test_another_question_of_the_same_call_has_a_document_of_its_own(papers: Pap
     papers.write(asks("who?", "1" * 64))
     assert papers.text(Name("s1", 1)) == '"half an answer"'
     papers.write(asks("why?", "2" * 64))
-    assert (papers.text(Name("s1", 1)), papers.memo(Name("s1", 1))) == ('""\n', Memo("token-of-c1", "2" * 64))
+    shown = Memo("token-of-c1", "2" * 64, asks=True)
+    assert (papers.text(Name("s1", 1)), papers.memo(Name("s1", 1))) == ('""\n', shown)
+
+
+def test_a_call_that_needs_an_approval_after_its_question_has_its_arguments_in_the_document(
+    papers: Papers, folder: Path
+) -> None:
+    question = Question(kind="approval", prompt="push it?")
+    papers.write(page(said("go"), call(), waits=(pending(kind="question", question=question),)))
+    (folder / CALL).write_text("true")
+    papers.renew(WAITING.waiting[0])
+    assert (papers.text(Name("s1", 1)), papers.memo(Name("s1", 1))) == (
+        '{\n  "command": "ls"\n}\n',
+        Memo("token-of-c1", "0" * 64, asks=False),
+    )
+    (folder / CALL).write_text("mine")
+    papers.write(WAITING)
+    assert papers.text(Name("s1", 1)) == "mine"
 
 
 def test_a_document_without_its_composer_line_is_kept_aside(papers: Papers, folder: Path) -> None:

@@ -112,7 +112,7 @@ async def test_words_are_answered_as_the_question_wants_them(tmp_path: Path) -> 
         assert (await editor.command("abey.complete", answer))["error"]["data"]["kind"] == "arguments/invalid"
         refused = await editor.command("abey.complete", {**answer, "decision": "deny"})
         assert refused["error"]["message"] == (
-            "deny is nothing to do with a call that is question; what can be done: answer"
+            "deny is nothing to do with a call that asks a question; what can be done: answer"
         )
         path.write_text('{"name": "n"}')
         editor.send("abey.complete", answer)

@@ -31,7 +31,9 @@ def test_every_text_is_written_as_the_standard_library_does(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["NaN", "-Infinity", "\ud800", "\x00\x1f\x7f", "é" * 9, "\u2028<!--"])
 def test_texts_that_look_like_something_else_stay_texts(text: str) -> None:
-    assert json.loads(ascii_json([text, {"a": text}])) == [text, {"a": text}]
+    written = ascii_json([text, {"a": text}])
+    assert json.loads(written) == [text, {"a": text}]
+    assert written == json.dumps([text, {"a": text}], separators=(",", ":")).encode()
 
 
 def test_what_is_nested_deeper_than_anything_else_reads_is_written() -> None:

@@ -11,7 +11,10 @@ from abey.protocol.typescript import typescript
 
 SMALL = {
     "protocolVersion": "1.0",
-    "methods": {"agents/look": {"params": {"$ref": "#/$defs/Look"}, "result": {"$ref": "#/$defs/Empty"}}},
+    "methods": {
+        "agents/look": {"params": {"$ref": "#/$defs/Look"}, "result": {"$ref": "#/$defs/Empty"}},
+        "agents/paint": {"params": {"$ref": "#/$defs/Paint"}, "result": {"$ref": "#/$defs/Empty"}},
+    },
     "notifications": {"agents/seen": {"params": {"$ref": "#/$defs/Look"}}},
     "errors": {"too-large": -31015, "model": -31017},
     "modelErrors": ["auth"],
@@ -31,6 +34,7 @@ SMALL = {
             "required": ["tag", "colours"],
             "type": "object",
         },
+        "Paint": {"properties": {"idempotencyKey": {"type": "string"}}, "type": "object"},
     },
 }
 
@@ -56,13 +60,34 @@ export interface Look {
   readonly deep?: number | boolean | string;
 }
 
+export interface Paint {
+  readonly idempotencyKey?: string;
+}
+
 export interface Methods {
   readonly "agents/look": { readonly params: Look; readonly result: Empty };
+  readonly "agents/paint": { readonly params: Paint; readonly result: Empty };
 }
 
 export interface Notifications {
   readonly "agents/seen": { readonly params: Look };
 }
+
+/** A request by its name; `effect`: it takes an `idempotencyKey`. `_` only holds the types together. */
+export interface Method<P, R> {
+  readonly name: keyof Methods;
+  readonly effect: boolean;
+  readonly _?: (params: P) => R;
+}
+
+type Of<M extends keyof Methods> = Method<Methods[M]["params"], Methods[M]["result"]>;
+
+const method = <M extends keyof Methods>(name: M, effect: boolean): Of<M> => ({ name, effect });
+
+export const agents = {
+  look: method("agents/look", false),
+  paint: method("agents/paint", true),
+} as const;
 
 export const errorCodes = {
   "too-large": -31015,
@@ -94,6 +119,10 @@ class Look(TypedDict):
     config: NotRequired[dict[str, Any]]
     value: NotRequired[Any]
     deep: NotRequired[float | bool | str]
+
+
+class Paint(TypedDict):
+    idempotencyKey: NotRequired[str]
 
 
 Colour = Literal["red", "blue"]

@@ -42,6 +42,13 @@ def test_what_cannot_be_passed_on_unchanged_is_refused(body: bytes, reason: str)
     assert refused.value.message == reason
 
 
+@pytest.mark.parametrize(("own_id", "read"), [(b"7", 7), (b'"a"', "a"), (b"[]", None), (b"true", None)])
+def test_what_nests_too_deep_is_refused_under_its_own_id(own_id: bytes, read: object) -> None:
+    with pytest.raises(ParseError) as refused:
+        decode(b'{"id":' + own_id + b',"params":[[[[]]]]}', depth=3)
+    assert refused.value.id == read
+
+
 def test_nesting_up_to_the_limit_is_read() -> None:
     assert decode(b"[[[1]]]", depth=3) == [[[1]]]
 

@@ -89,3 +89,22 @@ def test_only_so_many_records_are_kept() -> None:
     kept = told(log, log.oldest_seq - 1)
     assert kept is not None
     assert (len(kept), told(log, log.oldest_seq - 2)) == (KEPT_RECORDS, None)
+
+
+def test_nothing_with_the_turn_of_an_event_follows_the_end_of_that_turn() -> None:
+    world = story()
+    world.model_says(answer(("c9", "ask", "{}")))
+    world.send(e.Send(e.NewInput(text_parts("queued"), delivery="queue"), None, CLIENT))
+    world.send(e.Stop(None, CLIENT))
+    world.send(e.Update("a title", None, CLIENT))
+    events = told(whole(world))
+    assert events is not None
+    ended: set[str] = set()
+    for event in events:
+        assert event.turn_id not in ended, event
+        if event.event["type"] == "turn/completed":
+            assert event.event["turnId"] == event.turn_id
+            ended.add(str(event.turn_id))
+    assert ended == {turn.turn_id for turn in world.session.turns}
+    after = [event.event["type"] for event in events if event.turn_id is None]
+    assert after == ["input/stopped", "session/updated", "session/updated"]

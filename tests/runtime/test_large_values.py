@@ -10,8 +10,9 @@ from support.shell import CLIENT, Shell, answer, outcome
 from support.world import text_parts
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.hashes import shown_hash
-from abey.core.session import Call, InputEntry
+from abey.core.session import InputEntry
 from abey.errors import ArgumentsMismatch, InvalidArguments, TooLarge
 from abey.protocol import outcomes as o
 from abey.runtime.live import Live

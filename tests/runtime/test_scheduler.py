@@ -10,8 +10,8 @@ from support.shell import CLIENT, Shell, agent, answer, outcome, versioned
 from support.world import TOOLS, keyed, tool
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.hashes import proposed_hash
-from abey.core.session import Call
 from abey.errors import (
     DaemonDraining,
     InvalidState,

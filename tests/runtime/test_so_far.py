@@ -5,7 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abey.runtime.so_far import KEPT, SoFar, whole_characters
+from abey.runtime.so_far import KEPT, SoFar
+from abey.shared.escaping import whole_characters
 
 
 def collected(*pieces: str) -> SoFar:

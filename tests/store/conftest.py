@@ -9,6 +9,7 @@ from abey.protocol.blocks import ProposedCall, TextBlock, ThinkingBlock
 from abey.protocol.journal import Record, RecordData
 from abey.protocol.outcomes import Approve, Result
 from abey.protocol.policy import Decorate, Defer, Rule, RunSync, Timeout
+from abey.protocol.seeds import Seed
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Client, FilePart, MediaPart, Question, TextPart
 from abey.runtime.store.codec import encode_unit
@@ -81,6 +82,10 @@ OTHER_DATA: tuple[RecordData, ...] = (
     j.Cancelled(turn_id="t1", by="Ann"),
     j.Failed(turn_id="t1", end="limit", kind="budget/exhausted", message="m"),
     j.Stopped(by="Ann", reason="r", cancelled_calls=({"callId": "c1", "token": "f"},)),
+    j.Continued(turn_id="t2", input_id="i3", client=PERSON),
+    j.Withdrawn(input_id="i2", client=PERSON),
+    j.Seeded(seed=Seed.model_validate({"transcript": [], "context": THEIRS, "turnCount": 2}), client=PERSON),
+    j.Rewound(to=4, ran=("c1",), client=PERSON),
     j.Paused(by="Ann"),
     j.Resumed(by="Ann"),
     j.Skipped(),

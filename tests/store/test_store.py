@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -152,6 +153,35 @@ def test_what_a_crash_leaves_of_a_session_that_was_being_made_holds_nothing(
         assert not store.holds_nothing("s1"), whole[:20]
     with pytest.raises(UnknownSession):
         store.holds_nothing("s2")
+
+
+def test_a_session_takes_the_id_of_what_a_crash_left_of_one_that_was_being_made_and_not_a_byte_is_lost(
+    store: Store, tmp_path: Path, chunks: tuple[bytes, ...], units: Units
+) -> None:
+    folder = tmp_path / "home" / "abey" / "sessions" / "01k0"
+    left: list[bytes | None] = [None, b"", chunks[0][:1], chunks[0][:-1], bytes(4096)]
+    for data in left:
+        (folder / "blobs").mkdir(parents=True) if data else folder.mkdir()
+        if data is not None:
+            (folder / JOURNAL).write_bytes(data)
+        store.create("01k0", units[0]).close()
+        assert isinstance(store.open("01k0", NOW), Opened)
+        shutil.rmtree(folder)
+    kept = [one.path / JOURNAL for one in store.trashed()]
+    assert [path.read_bytes() if path.exists() else None for path in kept] == left
+
+
+def test_what_may_have_been_a_session_keeps_its_id(
+    store: Store, tmp_path: Path, chunks: tuple[bytes, ...], units: Units
+) -> None:
+    folder = tmp_path / "home" / "abey" / "sessions" / "s1"
+    folder.mkdir()
+    for name, data in ((JOURNAL, chunks[0]), (JOURNAL, b"hello\n" + chunks[0]), ("snapshot-9.json", b"{}")):
+        (folder / name).write_bytes(data)
+        with pytest.raises(InvalidState):
+            store.create("s1", units[0])
+        (folder / JOURNAL).write_bytes(b"")
+    assert store.trashed() == ()
 
 
 def test_nobody_knows_what_a_session_without_its_journal_held(store: Store, tmp_path: Path) -> None:

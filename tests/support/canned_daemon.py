@@ -37,11 +37,17 @@ class Refusal(Exception):
 
 
 class CannedDaemon:
-    """`on[method]` is the answer to a method, or a function of its params; `asked` is what was asked for, in order."""
+    """`on[method]` is the answer to a method, or a function of its params; `asked` is what was asked for, in order;
+    `unasked[method]` are notifications that come before the answer."""
 
     def __init__(self) -> None:
-        self.on: dict[str, Any] = {"agents/transcript": {"items": [], "hasMore": False}}
+        self.on: dict[str, Any] = {
+            "agents/attach": {"snapshot": {"session": session(), "items": []}, "replay": [], "seq": 0},
+            "agents/get": {"session": session(revision=1)},
+            "agents/transcript": transcript(),
+        }
         self.asked: list[tuple[str, Params]] = []
+        self.unasked: dict[str, list[Params]] = {}
         self.initialized: list[Params] = []
         self.notified: list[tuple[str, Params]] = []
         self.agents: Mapping[str, Any] | None = AGENTS
@@ -130,6 +136,11 @@ def session(**changes: Any) -> Params:
     return {**base, **changes}
 
 
+def empty() -> Params:
+    """A session that was told nothing yet."""
+    return {name: value for name, value in session(state="completed").items() if name != "turn"}
+
+
 def answered(text: str = "all done", **changes: Any) -> Params:
     turn = {"turnId": "t1", "n": 1, "startedAt": AT, "endedAt": AT, "end": "answered"}
     return session(state="completed", turn=turn, output=text, **changes)
@@ -176,7 +187,8 @@ def input_item() -> Params:
 
 
 def transcript(*items: Params) -> Params:
-    return {"items": list(items), "hasMore": False}
+    turn = {"turnId": "t1", "n": 1, "usage": {"inputTokens": 7, "outputTokens": 3}}
+    return {"items": list(items), "hasMore": False, "turns": [turn] if items else []}
 
 
 def completion(kind: str, applied: bool = True, **changes: Any) -> Params:
@@ -208,6 +220,7 @@ def _reply(daemon: CannedDaemon, connection: socket.socket, writing: threading.L
     if answer is not None:
         try:
             with writing:
-                connection.sendall(frame(answer))
+                for one in (*daemon.unasked.pop(message["method"], ()), answer):
+                    connection.sendall(frame(one))
         except OSError:  # the client did not wait
             return

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ class Place:
             "NO_COLOR": "1",
             **more,
         }
+
+    def with_work(self, name: str) -> "Place":
+        """The same machine with another workspace."""
+        other = copy(self)
+        other.work = self.root / name
+        other.count = other.work / "count"
+        other.work.mkdir()
+        return other
 
     def program(self, *arguments: str) -> list[str]:
         """The command line of the installed `abey`."""

@@ -28,7 +28,8 @@ class Line:
 def read(path: Path) -> list[Line]:
     """Every record; fails where the file is not as journal.md says."""
     lines = [_line(raw) for raw in path.read_bytes().splitlines(keepends=True)]
-    rev, crc = 0, "00000000"
+    seed = next((line.record["data"]["seed"] for line in lines[1:2] if line.type == "seeded"), {})
+    rev, crc = seed.get("revision", 0), "00000000"
     for line in lines:
         assert (line.record["rev"], line.record["prev"]) == (rev + 1, crc), line
         rev, crc = line.record["rev"], line.crc

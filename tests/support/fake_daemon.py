@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from support.raw_peer import RawPeer, Stage, until
+from support.raw_peer import PATIENCE, RawPeer, Stage, until
 
 from abey.daemon.main import run
 from abey.daemon.settings import Settings, read_settings
@@ -85,7 +85,7 @@ class Program:
 
     async def end(self) -> tuple[int, str]:
         """The exit status and what stood on stderr, once it is over."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             _, errors = await self.process.communicate()
         assert self.process.returncode is not None
         return self.process.returncode, errors.decode()

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from abey.runtime.around import FoundExtension
 from abey.runtime.disk import FLOOR_BYTES
 from abey.runtime.doctor.host import Host, Lock
 from abey.runtime.store.io import FileIO, Space
@@ -37,6 +38,10 @@ class FakeHost(Host):
         self.files = (1024, 4096)
         self.broken: dict[str, str] = {}
         self.fts = True
+        self.found: dict[str, Path] = {name: self.programs / name for name in ("abey", "abey-daemon", "nvim")}
+        self.without: set[str] = set()
+        self.env: dict[str, str] = {}
+        self.installed: tuple[FoundExtension, ...] = ()
         self.asked: list[tuple[tuple[Path, ...], Mapping[str, str]]] = []
 
     def seconds(self) -> float:
@@ -69,6 +74,23 @@ class FakeHost(Host):
 
     def import_fault(self, module: str) -> str | None:
         return self.broken.get(module)
+
+    @property
+    def programs(self) -> Path:
+        return Path("/opt/abey/bin")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return self.env
+
+    def program(self, name: str, env: Mapping[str, str]) -> Path | None:
+        return self.found.get(name)
+
+    def has(self, module: str) -> bool:
+        return module not in self.without
+
+    def extensions(self) -> tuple[FoundExtension, ...]:
+        return self.installed
 
     def full_text_search(self) -> bool:
         return self.fts

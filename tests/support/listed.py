@@ -35,7 +35,7 @@ class Listed(Shell):
             "children": Children(self.sessions, self.versions, lambda: self.scheduler),
         }
         # lists need no other parts
-        services = Services(**{field.name: parts.get(field.name) for field in fields(Services)})
+        services = Services(**{field.name: parts.get(field.name) for field in fields(Services) if field.init})
         self.listing = Listing(services, self.index)
 
     async def shown(self, **params: Any) -> Any:

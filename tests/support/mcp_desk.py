@@ -7,20 +7,20 @@ import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from support.processes import FakeSpool
 
-from abey.core.agent import ToolSource
+from abey.core.agent import Tool, ToolSource
 from abey.core.conversation import ToolOutcome
 from abey.protocol.base import Json, sha256_hex
 from abey.protocol.transcript import Question
 from abey.runtime.ports import Progress, ToolCall
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.tools.mcp.servers import McpServer, McpServers
-from abey.runtime.tools.toolbox import Place
+from abey.runtime.tools.sources import Place
 
 HERE = Path(__file__).parent
 RAW = [sys.executable, "-I", "-S", str(HERE / "mcp_raw.py")]
@@ -60,8 +60,15 @@ class Desk:
         return ToolCall("s1", "c1", "i1", arguments, str(self.cwd), {}, lambda: self.spool, tell=told, ask=self.ask)
 
     async def run(self, server: McpServer, name: str, **arguments: Any) -> ToolOutcome:
-        tool = next(tool for tool in server.tools if tool.definition["tool"] == name)
+        return await self.servers.run(self._tool(server, name), self.call(arguments))
+
+    async def run_within(self, seconds: float, server: McpServer, name: str, **arguments: Any) -> ToolOutcome:
+        """The same of a call that has only so much time: the server, which is there, had more to start in."""
+        tool = replace(self._tool(server, name), timeout_seconds=seconds)
         return await self.servers.run(tool, self.call(arguments))
+
+    def _tool(self, server: McpServer, name: str) -> Tool:
+        return next(tool for tool in server.tools if tool.definition["tool"] == name)
 
 
 @asynccontextmanager

@@ -95,7 +95,8 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
 
 def ask(request_id: Any, name: str) -> None:
     """The answer of a person is the result; `fields` wants a form that nobody fills in, and a page to be opened."""
-    form = {"mode": "form", "message": "who?\u202e", "requestedSchema": {"type": "object", "properties": {}}}
+    schema = {"type": "object", "properties": {"a": {"type": 5}} if "riddles" in WORDS else {}}
+    form = {"mode": "form", "message": "who?\u202e", "requestedSchema": schema}
     page = {"mode": "url", "message": "open it", "url": "https://example.org/\u202ex", "elicitationId": "1"}
     send({"id": f"question {request_id}", "method": "elicitation/create", "params": form if name == "ask" else page})
 

@@ -1,4 +1,4 @@
-"""The pages under docs/ as tests read them: their blocks, their sections, the names in their tables."""
+"""The pages of the project as tests read them: their blocks, their sections, the names in their tables."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,17 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = tuple(sorted(DOCS.rglob("*.md")))
+PAGES = tuple(
+    sorted(
+        [
+            *ROOT.glob("*.md"),
+            *DOCS.rglob("*.md"),
+            *(ROOT / "clients/vscode").glob("*.md"),
+            *(ROOT / "clients/vscode/walkthrough").glob("*.md"),
+            ROOT / "clients/vscode/test/README.md",
+        ]
+    )
+)
 
 REST = "…"
 """A member or an element with this name stands for all that a page leaves out."""
@@ -35,7 +45,10 @@ _NUMBERS = ("pid", "rssBytes")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block; `kind` is all after the fence, `reason` says why it is not run, `needs` names a program."""
+    """A fenced block; `kind` is all after the fence, `reason` says why it is not run, `needs` names a program.
+
+    The last word of `kind` may name a file, which a reader is told to write; `form` is what comes before.
+    """
 
     page: Path
     line: int
@@ -43,6 +56,15 @@ class Block:
     text: str
     reason: str | None
     needs: str | None
+
+    @property
+    def form(self) -> str:
+        return self.kind.removesuffix(f" {self.file}") if self.file else self.kind
+
+    @property
+    def file(self) -> str | None:
+        last = self.kind.split(" ")[-1]
+        return last if re.search(r"[./]", last) else None
 
     @property
     def name(self) -> str:

@@ -10,9 +10,10 @@ from support.shell import Shell, answer
 
 from abey.core import events as e
 from abey.core.agent import Tool
+from abey.core.call import Call
 from abey.core.conversation import ModelAnswer, ModelRequest, ResultMessage, ToolOutcome
 from abey.core.hashes import proposed_hash
-from abey.core.session import AnswerEntry, Call
+from abey.core.session import AnswerEntry
 from abey.core.views import resolution_view
 from abey.protocol import outcomes as o
 from abey.protocol.transcript import Client

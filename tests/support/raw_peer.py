@@ -20,7 +20,8 @@ from abey.rpc.framing import frame
 from abey.rpc.peer import Peer
 
 Message = dict[str, Any]
-PATIENCE = 30.0
+PATIENCE = 60.0
+"""How long a test waits for what has to come, in seconds: only a test that fails takes it, on a busy machine, too."""
 AGENTS = {"protocolVersions": ["1.0"], "clientId": "raw-1", "name": "raw", "kind": "test"}
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {"experimental": {"agents": AGENTS}}}
 

@@ -17,6 +17,7 @@ from abey.protocol.journal import Created
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import ManualClock
 from abey.runtime.keeping import Keeping
+from abey.runtime.kept_open import KeptOpen, NothingOpen
 from abey.runtime.live import Live
 from abey.runtime.ports import Delta, OnDelta, Ports, Progress, ToolCall
 from abey.runtime.quota import Quota
@@ -155,6 +156,7 @@ class Shell:
         quota: Quota = UNLIMITED,
         model: Any = None,
         tools: Any = None,
+        kept_open: KeptOpen | None = None,
         **limits: Any,
     ) -> None:
         self.clock = ManualClock()
@@ -174,6 +176,7 @@ class Shell:
             check=check_arguments,
             listener=self.heard,
             quota=quota,
+            kept_open=kept_open or NothingOpen(),
         )
         self.scheduler = Scheduler(ports, self.sessions, self.versions)
         self.keeping = Keeping(ports, self.sessions, self.scheduler.parking)

@@ -7,8 +7,9 @@ from support.world import CLIENT, World, answer
 
 from abey.core import effects as fx
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.hashes import shown_hash
-from abey.core.session import AnswerEntry, Call
+from abey.core.session import AnswerEntry
 from abey.core.transition import Transition
 from abey.errors import AbeyError
 from abey.protocol import journal as j

@@ -12,11 +12,13 @@ from abey.core.agent import Agent, Limits, Tool
 from abey.core.conversation import AskedCall, ModelAnswer, ToolOutcome
 from abey.core.effects import AskModel, Effect, EndRun, Remember, RunTool
 from abey.core.idempotency import Keyed, keyed_request
-from abey.core.invariants import check, check_journal, check_step
+from abey.core.invariants import check, check_journal, check_lines, check_moves, check_step
 from abey.core.machine import Context, Machine, Work
+from abey.core.moves import RESTART, Move, moves
 from abey.core.policy import Floor, Laws
 from abey.core.previews import Look, no_preview
-from abey.core.replay import fold, recover
+from abey.core.replay import apply, fold, recover
+from abey.core.session import Session
 from abey.core.shell import Command, Script, Word
 from abey.core.transition import Transition, begin, transition
 from abey.errors import AbeyError
@@ -116,7 +118,7 @@ class World:
     """`effects` are those that nobody has performed yet; `awaited` are the runs that some request waits for.
 
     With `keyed` every command comes in a request with a key of its own, two of three of which wait; `asked` counts
-    them, and `cut` are the keys of those that a crash has cut off.
+    them, and `cut` are the keys of those that a crash has cut off. `moved` is what records and crashes have moved.
     """
 
     agent: Agent = field(default_factory=agent)
@@ -140,6 +142,7 @@ class World:
     no_sandbox: str | None = "this daemon has no sandbox"
     kept: list[Rule] = field(default_factory=list)
     floors: tuple[Floor, ...] = ()
+    moved: set[Move] = field(default_factory=set)
 
     @property
     def session(self) -> Any:
@@ -226,11 +229,23 @@ class World:
                 self.awaited.discard(effect.generation)
         self._check_runs(done.machine)
         self._check_requests(done.machine)
+        self.fold(before.session if before is not None else None, done.records)
         check(done.machine)
         check_journal(done.machine, self.records)
         if before is not None:
             check_step(before.session, done.machine.session)
         return done
+
+    def fold(self, session: Session | None, records: tuple[j.Record, ...]) -> None:
+        """Notes what the records move, and holds it against the diagrams."""
+        for record in records:
+            after = apply(session, record)
+            self._note(session, record.data.type, after)
+            session = after
+
+    def _note(self, before: Session | None, cause: str, after: Session) -> None:
+        check_moves(before, cause, after)
+        self.moved |= moves(before, cause, after)
 
     def _check_runs(self, machine: Machine) -> None:
         """A request that waits for a run waits for one that goes on, or that will be started."""
@@ -248,7 +263,9 @@ class World:
         assert session is not None
         self.cut |= {one.key for one in session.requests.values() if one.outcome is None}
         check_snapshot(session, self.records)
+        check_lines(Machine(session), self.records)
         self.machine = Machine(recover(session), Work())
+        self._note(session, RESTART, self.machine.session)
         self.effects = []
         self.awaited = set()
         check(self.machine)

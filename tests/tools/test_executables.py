@@ -27,7 +27,7 @@ from abey.runtime.tools.executables.folder import ExecutablesOpener, OpenedFolde
 from abey.runtime.tools.executables.runner import ExecutableRunner
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.tools.programs import Programs
-from abey.runtime.tools.toolbox import Place, SourceFailed
+from abey.runtime.tools.sources import Place, SourceFailed
 
 
 def described(slug: str = "echo", **members: Any) -> dict[str, Any]:

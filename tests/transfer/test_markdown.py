@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from support.foreign import brought, ours
-from support.world import CLIENT, World, text_parts
+from support.world import CLIENT, World, agent, answer, text_parts
 
 from abey.core import events as e
 from abey.protocol import journal as j
@@ -95,6 +95,19 @@ def test_input_that_waits_and_a_turn_that_goes_on_are_told() -> None:
         "*Turn 1: still open; 0 model calls, 0 tokens in, 0 out.*\n"
         "\n### Input that waits (queue)\n\n```text\nb\n```\n\n"
     )
+
+
+def test_a_turn_without_input_that_waits_and_an_answer_that_was_asked_for_again_are_told() -> None:
+    world = World(replace(agent(), output_schema={"required": ["x"]}))
+    world.start("hello", e.STEP)
+    world.model_says(answer(text="Sure!"))
+    world.drive()
+    world.model_says(answer(("c1", "ask", "{}")))
+    world.drive()
+    world.send(e.Continue(None, CLIENT))
+    document = "".join(export_document(world.session, world.records))
+    asked_again, waits = document.index("### Asked again, T"), document.index("### A turn without input that waits\n")
+    assert document.index("Sure!") < asked_again < waits
 
 
 @given(st.text(st.sampled_from("`~\n a\x1b\u202e\ud83d<#"), max_size=30))

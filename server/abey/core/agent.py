@@ -16,7 +16,8 @@ class Tool:
     """A tool under the name the model sees.
 
     `definition` is the resolved definition and `hash` its toolHash (security.md, Approval); `runnable` is false for
-    what only others can run; `command` names the parameter of a shell-like tool that holds the command.
+    what only others can run; `command` names the parameter of a shell-like tool that holds the command; what is not
+    `offered` is no tool that every model call may use: some are given it on their way.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Tool:
     destructive: bool = False
     command: str | None = None
     timeout_seconds: float = 120.0
+    offered: bool = True
 
     @property
     def kind(self) -> str:
@@ -70,7 +72,8 @@ class Agent:
     """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
 
     `sources` have more tools: while it is `unlisted` some of them were not asked yet, and `missing` says of those that
-    cannot be asked why not, by their prefix, and of single tools by their name. `synchronous` is the file's
+    cannot be asked why not, by their prefix, and of single tools by their name. Every final answer is JSON that fits
+    `output_schema`, where there is one. `synchronous` is the file's
     executionMode; `stale` says why this is only the last good version: its file is broken or gone, or no longer
     trusted.
     """
@@ -85,6 +88,7 @@ class Agent:
     limits: Limits = Limits()
     prices: Prices | None = None
     compaction: Compaction | None = None
+    output_schema: Mapping[str, Any] | None = None
     synchronous: bool = False
     stale: str | None = None
     sources: tuple[ToolSource, ...] = ()

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from abey.core.call import Call
 from abey.core.completing import pending_kind
 from abey.core.effects import EndRun, Refuse
 from abey.core.events import Cancel, Complete, Drive, Event, Isolate, Send, Stop
+from abey.core.finding import find_call
 from abey.core.idempotency import Keyed, failure
 from abey.core.isolation import isolated
 from abey.core.machine import Draft, OpenRequest
-from abey.core.session import Call, Session, open_calls
-from abey.core.turns import queue_order
+from abey.core.session import Session, open_calls, queue_order
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 
@@ -36,7 +37,7 @@ def told(draft: Draft, event: Event) -> dict[str, Json]:
         case Send():
             return {"inputId": event.input.input_id, "position": place_in_queue(draft.session, event.input.input_id)}
         case Complete():
-            found = draft.session.find_call(event.token)
+            found = find_call(draft.session, event.token)
             call_id = found[1].call_id if found else None
             resolved = (one.data for one in draft.records if isinstance(one.data, j.CallResolved))
             return {"applied": any(data.call_id == call_id for data in resolved)}
@@ -44,9 +45,15 @@ def told(draft: Draft, event: Event) -> dict[str, Json]:
             return {"ran": [*isolated(draft)]}
         case Cancel() | Stop():
             ended = any(isinstance(one.data, j.Cancelled | j.Stopped) for one in draft.records)
-            return {"applied": ended or draft.work.closing is not None}
+            return {"applied": ended or (draft.work.closing is not None and _names(event, draft.session))}
         case _:
             return {}
+
+
+def _names(event: Cancel | Stop, session: Session) -> bool:
+    """Whether what is closing now is what this is about."""
+    turn = session.open_turn
+    return isinstance(event, Stop) or event.turn_id is None or (turn is not None and event.turn_id == turn.turn_id)
 
 
 def seal(draft: Draft, event: Event, keyed: Keyed | None) -> Draft:
@@ -102,8 +109,8 @@ def _followed(one: OpenRequest, draft: Draft) -> OpenRequest:
 
 
 def _at_work(session: Session) -> Iterator[Call]:
-    """The open calls, but those that ask somebody."""
-    return (call for call in open_calls(session) if call.question is None)
+    """The calls that run, but those that ask somebody."""
+    return (call for call in open_calls(session) if call.state == "running" and call.question is None)
 
 
 def _reported(one: OpenRequest, end: EndRun) -> Mapping[str, Json]:
@@ -116,6 +123,6 @@ def _reported(one: OpenRequest, end: EndRun) -> Mapping[str, Json]:
 
 def _running(draft: Draft, event: Complete) -> str | None:
     """The call that the answer let run."""
-    found = draft.session.find_call(event.token)
+    found = find_call(draft.session, event.token)
     call = found[1] if found else None
     return call.call_id if call is not None and call.state == "running" and pending_kind(call) is None else None

@@ -1,9 +1,9 @@
 """What each record does to the call it names (machine.md, Calls)."""
 
-from abey.core.session import Call, CallState
+from abey.core.call import Call, CallState
 from abey.core.values import replace
 from abey.protocol import journal as j
-from abey.protocol.outcomes import AnyOutcome
+from abey.protocol.outcomes import Answer, AnyOutcome
 from abey.protocol.policy import AnyDecorator, AnyDisposition, Decorate, Defer, RunIsolated
 
 
@@ -47,7 +47,7 @@ def update_call(call: Call, record: j.Record) -> Call:
         case j.CallFinished():
             return replace(call, finished=data, ended_at=at, state=data.outcome, question=None)
         case j.CallExpired():
-            return replace(call, state="expired", ended_at=at)
+            return replace(call, state="expired", ended_at=at, question=None)
         case j.CallAsked():
             return replace(call, question=data.question)
         case j.CallResolved():
@@ -69,7 +69,7 @@ _RESOLVED: dict[str, CallState] = {
 def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
     outcome: AnyOutcome = data.outcome
     if data.answers_question:
-        return replace(call, question=None, answered=data, answered_at=at)
+        return _answered(call, data, at)
     resolution = data
     if outcome.kind == "rerun" and call.resolution is not None and data.arguments is None:
         edited = {"arguments": call.resolution.arguments, "preimage": call.resolution.preimage}
@@ -78,3 +78,15 @@ def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
     ended = at if state in ("denied", "completed", "failed", "cancelled") else None
     decided = replace(call, resolution=resolution, resolved_at=at, answered=None, answered_at=None)
     return replace(decided, state=state, ended_at=ended, question=None)
+
+
+def _answered(call: Call, data: j.CallResolved, at: str) -> Call:
+    """A call that was asked about before it runs is what its verdict made of it, unless nobody wants it to run."""
+    heard = replace(call, question=None, answered=data, answered_at=at)
+    if not call.asked_about or call.question is None:
+        return heard
+    value = data.outcome.value if isinstance(data.outcome, Answer) else None
+    if isinstance(data.outcome, Answer) and not (call.question.kind == "approval" and value is False):
+        return replace(heard, first_answer=data)
+    state: CallState = "denied" if isinstance(data.outcome, Answer) else "cancelled"
+    return replace(heard, resolution=data, resolved_at=at, state=state, ended_at=at)

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from abey.core.agent import Tool
+from abey.core.call import Call
 from abey.core.calls import decorators_of
 from abey.core.conversation import ToolOutcome
 from abey.core.edits import map_open_calls
 from abey.core.effects import EndChild, RunTool
+from abey.core.finding import calls_of
 from abey.core.hashes import parse_arguments
 from abey.core.machine import Draft, Invocation
-from abey.core.session import AnswerEntry, Call, Session, Turn, open_calls
+from abey.core.session import AnswerEntry, Session, Turn, open_calls
 from abey.protocol import journal as j
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import TextBlock
@@ -108,6 +110,18 @@ def let_go(draft: Draft, call: Call) -> Draft:
     if call not in unattended(draft) or call.started is None or call.child_id is None:
         return draft
     return draft.do(EndChild(call.started.invocation_id, call.call_id, call.child_id))
+
+
+def end_left(draft: Draft) -> Draft:
+    """The children of calls on lines that were left are told to end: a daemon may have died between a rewind and that.
+    Once in the life of a daemon is enough, and to one that has ended it says nothing."""
+    if draft.work.left_ended or not draft.session.lines:
+        return draft
+    for line in draft.session.lines:
+        for call in calls_of(line.turns[-1]) if line.turns else ():
+            if call.rewound is not None and call.started is not None and call.child_id is not None:
+                draft = draft.do(EndChild(call.started.invocation_id, call.call_id, call.child_id))
+    return draft.with_work(replace(draft.work, left_ended=True))
 
 
 def finished(call_id: str, invocation_id: str | None, outcome: ToolOutcome) -> j.CallFinished:

@@ -4,11 +4,12 @@ The journal keeps all of it. What is summed up ends between entries, so that a c
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from abey.core.agent import Agent
 from abey.core.conversation import AssistantMessage, Message, ModelRequest, OfferedTool, ResultMessage, UserMessage
-from abey.core.history import entry_messages, history, sent_entries, summed_up
+from abey.core.history import Cut, entry_messages, history, sent_entries, summed_up
 from abey.core.session import AnswerEntry, Entry, NoteEntry, Session
 from abey.protocol.base import canonical_json
 from abey.protocol.transcript import MediaPart, Part, TextPart
@@ -24,23 +25,27 @@ REQUEST = (
 )
 
 
-def due(session: Session, agent: Agent) -> int | None:
-    """The revision up to which a model should sum up the history now; None where it need not, or cannot."""
+def due(session: Session, agent: Agent) -> Cut | None:
+    """Up to where a model should sum up the history now; None where it need not, or cannot. A history that is far too
+    long, such as one of elsewhere, is summed up a part at a time: each is no longer than a request may be."""
     plan = agent.compaction
     if plan is None or estimate(session, agent) < plan.at_tokens:
         return None
-    return _cut(session, plan.keep_tokens)
+    known = _tokens(agent.system_prompt) + _tokens(summed_up(session))
+    # never a few entries at a time: where so much is always sent, that would cost more than it saves
+    return _cut(session, plan.keep_tokens, max(plan.at_tokens - known, plan.at_tokens // 2))
 
 
-def summary_request(session: Session, agent: Agent, up_to: int) -> ModelRequest:
-    """The request whose answer is the summary of everything up to that revision."""
+def summary_request(session: Session, agent: Agent, up_to: Cut) -> ModelRequest:
+    """The request whose answer is the summary of everything up to there."""
     messages = list(history(session, up_to))
     ask = TextPart(text=REQUEST)
     if messages and isinstance(messages[-1], UserMessage):
         messages[-1] = UserMessage((*messages[-1].parts, ask))
     else:
         messages.append(UserMessage((ask,)))
-    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
+    offered = (tool for tool in agent.tools.values() if tool.offered)
+    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in offered)
     return ModelRequest(agent.system_prompt, tuple(messages), tools, session.tries)
 
 
@@ -55,16 +60,24 @@ def estimate(session: Session, agent: Agent) -> int:
     return session.context_tokens + since + sum(_entry_tokens(entry) for entry in entries[last + 1 :])
 
 
-def _cut(session: Session, keep_tokens: int) -> int | None:
-    """The revision of the last entry that is not kept. The last entry always is."""
+def _cut(session: Session, keep_tokens: int, most_tokens: int) -> Cut | None:
+    """Behind the last entry that is not kept; or within the record of a seed, where all up to that are more than so
+    many tokens: no model here was ever sent it whole. The last entry is always kept, and the first one is not."""
     entries = [entry for entry in sent_entries(session) if not isinstance(entry, NoteEntry)]
-    kept = 0
-    for index in range(len(entries) - 1, 0, -1):
-        kept += _entry_tokens(entries[index])
-        earlier = kept + _entry_tokens(entries[index - 1])
-        if earlier > keep_tokens:
-            return entries[index - 1].revision
-    return None
+    tokens = [_entry_tokens(entry) for entry in entries]
+    kept = enumerate(accumulate(reversed(tokens)))
+    last = next((len(tokens) - 1 - newer for newer, total in kept if newer and total > keep_tokens), None)
+    if last is None:
+        return None
+    told = enumerate(accumulate(tokens[: last + 1]))
+    part = max((index for index, total in told if total <= most_tokens), default=0)
+    cut = part if _one_record(entries, part) else last
+    return Cut(entries[cut].revision, entries[cut].place if _one_record(entries, cut) else None)
+
+
+def _one_record(entries: Sequence[Entry], index: int) -> bool:
+    """Whether the entry and the next one are of one record."""
+    return entries[index].revision == entries[index + 1].revision
 
 
 def _results(entry: Entry) -> tuple[Message, ...]:

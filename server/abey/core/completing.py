@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 from abey.core.agent import Tool
+from abey.core.call import Call
 from abey.core.calls import base_disposition, isolation_of
 from abey.core.children import let_go
 from abey.core.dispatch import argument_fault, preview, renewed, start_call
 from abey.core.effects import Abort, Refuse
 from abey.core.events import UNTIL_YIELD, Complete
+from abey.core.finding import find_call
 from abey.core.hashes import parse_arguments, shown_hash
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
@@ -16,7 +18,7 @@ from abey.core.opinions import lets_more
 from abey.core.policy import Judgement, judge
 from abey.core.questions import answer
 from abey.core.remembering import apply_rule, current, holds, remember, rule_of_answer
-from abey.core.session import Call, Session, open_calls
+from abey.core.session import Session, open_calls
 from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
@@ -31,12 +33,22 @@ LEGAL: dict[PendingKind, tuple[str, ...]] = {
     "running": ("result", "error", "cancel"),
     "uncertain": ("result", "error", "cancel", "rerun"),
 }
+IN_WORDS: dict[PendingKind, str] = {
+    "approval": "waits for an approval",
+    "external": "waits for a result",
+    "question": "asks a question",
+    "running": "runs",
+    "uncertain": "may have run",
+}
+"""A call of each kind, for people."""
 
 
 def pending_kind(call: Call) -> PendingKind | None:
     """What a decided call waits for, or None where nobody's answer is wanted any more."""
     if call.verdict is None:
         return None
+    if call.asked_about:
+        return "question"
     match call.state:
         case "deferred":
             return "approval" if call.verdict.runnable else "external"
@@ -52,6 +64,12 @@ def pending_kind(call: Call) -> PendingKind | None:
             return None
 
 
+def told(call: Call) -> str:
+    """The call as it is now, in words that follow *it* or *a call that*."""
+    kind = pending_kind(call)
+    return IN_WORDS[kind] if kind else f"is {call.state}"
+
+
 def legal_outcomes(call: Call) -> tuple[str, ...]:
     """What may be answered to a call now. What only others can run is never run again here either."""
     kind = pending_kind(call)
@@ -62,13 +80,13 @@ def legal_outcomes(call: Call) -> tuple[str, ...]:
 
 def complete(draft: Draft, event: Complete) -> Draft:
     """The first recorded answer wins; a later one changes nothing. Raises for an answer that is not legal here."""
-    found = draft.session.find_call(event.token)
+    found = find_call(draft.session, event.token)
     if found is None:
         raise UnknownToken(f"no call has the token {event.token}")
     call = found[1]
     refuse_stopped(draft.session)
     kind = pending_kind(call)
-    if kind is None and (call.final or call.resolution is not None):
+    if _is_late(call, kind, event.outcome.kind):
         return draft
     if event.outcome.kind not in legal_outcomes(call):
         raise _illegal(call, event.outcome.kind)
@@ -85,11 +103,19 @@ def complete(draft: Draft, event: Complete) -> Draft:
     return _resume(draft, call) if event.resume else draft
 
 
+def _is_late(call: Call, kind: PendingKind | None, outcome: str) -> bool:
+    """Whether somebody else was heard first: with what the call came to, or with an answer to its question."""
+    if kind is None and (call.final or call.resolution is not None):
+        return True
+    legal = () if kind is None else LEGAL[kind]
+    return call.answered is not None and outcome in LEGAL["question"] and outcome not in legal
+
+
 def expire(draft: Draft) -> Draft:
     """The calls whose time is over."""
     for call in open_calls(draft.session):
         expires = call.verdict.expires_at if call.verdict else None
-        if expires is not None and expires <= draft.context.now and pending_kind(call) in ("approval", "external"):
+        if expires is not None and expires <= draft.context.now and call.state == "deferred":
             draft = draft.write(j.CallExpired(call_id=call.call_id))
     return draft
 
@@ -98,7 +124,7 @@ def _illegal(call: Call, outcome: str) -> InvalidState:
     kind, legal = pending_kind(call), list(legal_outcomes(call))
     names = ", ".join(legal) or "nothing"
     return InvalidState(
-        f"{outcome} is not an answer to a call that is {kind or call.state}; legal: {names}",
+        f"{outcome} does not complete a call that {told(call)}; legal: {names}",
         state=call.state,
         pendingKind=kind,
         legal=legal,
@@ -202,9 +228,9 @@ def _resume(draft: Draft, call: Call) -> Draft:
     active, awaits = draft.work.run, frozenset({call.call_id})
     if active is None:
         return begin_run(draft, UNTIL_YIELD, awaits)
-    if active.run.once:
-        return follow_with(draft, UNTIL_YIELD, awaits)
     if active.run.patient:
         return draft  # it goes on by itself, and may wait for others long after this answer
+    if active.run.once or active.run.max_steps is not None:
+        return follow_with(draft, UNTIL_YIELD, awaits)
     waiting = replace(active, awaits=active.awaits | awaits)
     return replace(draft.with_work(replace(draft.work, run=waiting)), generation=active.generation)

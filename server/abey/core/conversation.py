@@ -8,7 +8,7 @@ from abey.protocol.blocks import Block
 from abey.protocol.diffs import FileChange
 from abey.protocol.journal import BlobRef
 from abey.protocol.session import Usage
-from abey.protocol.transcript import Part
+from abey.protocol.transcript import Part, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,14 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a model. `tries` is how many tries the session made before this one (agent-file.md)."""
+    """One question to a model. `tries` is how many tries the session made before this one (agent-file.md), and the
+    final answer has to be JSON that fits `output_schema`."""
 
     system_prompt: str
     messages: tuple[Message, ...]
     tools: tuple[OfferedTool, ...]
     tries: int
+    output_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,27 @@ class AskedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class CallRuling:
+    """What an extension says of the call at `index` of an answer: denied for a `reason`, or to be asked about first."""
+
+    index: int
+    extension: str
+    reason: str | None = None
+    question: Question | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A whole answer. `attempts` is the number of tries it took."""
+    """A whole answer, as the hooks left it. `attempts` is the number of tries it took, and `model` who has answered, in
+    the provider's own words, where it says so."""
 
     blocks: tuple[Block, ...]
     calls: tuple[AskedCall, ...]
     finish_reason: str
     usage: Usage
     attempts: int = 1
+    rulings: tuple[CallRuling, ...] = ()
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 from abey.core.agent import ISOLABLE, Tool
+from abey.core.call import Call
 from abey.core.calls import base_disposition, decorators_of, isolation_of, waits_for_somebody
 from abey.core.children import go_on, is_agent
 from abey.core.effects import RunTool
 from abey.core.hashes import effective_hash, parse_arguments
 from abey.core.machine import Context, Draft, Invocation
+from abey.core.opinions import within
 from abey.core.policy import EXTERNAL_REASON, Judgement, judge, policy_hash
 from abey.core.previews import Preview
-from abey.core.session import Call, Session, open_calls
+from abey.core.rulings import asks_first, denial, question_first
+from abey.core.session import Session, open_calls
 from abey.protocol import journal as j
 from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
 
@@ -30,7 +33,9 @@ def dispatch(draft: Draft) -> Draft:
 
 def startable(session: Session) -> tuple[Call, ...]:
     """The open calls that the next tool phase would start, in model order."""
-    return tuple(call for call in open_calls(session) if call.state == "approved" or _runs_by_itself(call))
+    asking = asks_first(session)
+    calls = open_calls(session)
+    return tuple(call for call in calls if call.state == "approved" or (_runs_by_itself(call) and not asking))
 
 
 def continue_phase(draft: Draft) -> Draft:
@@ -73,6 +78,7 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
         isolation_of(call.verdict) if call.verdict else None,
         call.effective_preimage,
         child_id,
+        call.answer,
     )
     in_background = background or child_id is not None
     return draft.write(started).begin(Invocation(invocation_id, call.call_id, in_background, child_id), run)
@@ -145,7 +151,11 @@ def _decide(draft: Draft, call: Call) -> Draft:
     if fault is not None:
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
     judgement = judge(context.agent, tool, parse_arguments(call.arguments), context.laws)
+    judgement = judgement if call.held is None else _held(judgement, call.held)
     verdict = _verdict(draft, call, tool, judgement)
+    denied = denial(call, verdict)
+    if denied is not None:
+        return draft.write(denied[0]).write(denied[1])
     if verdict.runnable and waits_for_somebody(verdict):
         shown = preview(draft, tool, call.arguments)
         if shown is not None and shown.fault is not None:
@@ -155,10 +165,17 @@ def _decide(draft: Draft, call: Call) -> Draft:
     if isinstance(base_disposition(verdict.disposition), Deny):
         told = f"denied by policy: {judgement.reason}" if judgement.reason else "denied by policy"
         return draft.write(_denied(call, told))
-    run = draft.work.run
-    if run is not None and run.run.synchronous and waits_for_somebody(verdict):
+    question, run = question_first(call), draft.work.run
+    if run is not None and run.run.synchronous and (question is not None or waits_for_somebody(verdict)):
         return draft.write(_denied(call, "needs a decision, and this run is synchronous"))
-    return draft
+    return draft if question is None else draft.write(j.CallAsked(call_id=call.call_id, question=question))
+
+
+def _held(judgement: Judgement, reason: str) -> Judgement:
+    """Of a call that may have run already: it waits, whatever lets it run."""
+    if isinstance(base_disposition(judgement.disposition), Deny):
+        return judgement
+    return replace(judgement, disposition=within(judgement.disposition, Defer(reason=reason)))
 
 
 def _verdict(draft: Draft, call: Call, tool: Tool, judgement: Judgement) -> j.CallDecided:
@@ -217,7 +234,7 @@ def _has_room(draft: Draft, call: Call) -> bool:
 
 
 def _unknown_tool(context: Context, call: Call) -> j.CallFinished:
-    names = ", ".join(sorted(context.agent.tools)) or "none"
+    names = ", ".join(sorted(tool.name for tool in context.agent.tools.values() if tool.offered)) or "none"
     why = context.agent.why_missing(call.tool)
     told = f"there is no tool named {call.tool}{f' ({why})' if why else ''}; the tools are: {names}"
     return _failed(call, "tool/unknown", told)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from abey.core.session import AnswerEntry, Call, Session, Turn
+from abey.core.call import Call
+from abey.core.session import AnswerEntry, Session, Turn
 from abey.core.values import replace
 
 
@@ -29,16 +30,20 @@ def with_answer(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) 
     return with_turn(session, swap)
 
 
-def map_calls(session: Session, change: Callable[[Call], Call]) -> Session:
+def with_batch(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -> Session:
     batch = session.batch
     if batch is None:
         return session
-    changed = replace(batch, calls=tuple(change(call) for call in batch.calls))
+    changed = change(batch)
 
     def swap(turn: Turn) -> Turn:
         return replace(turn, entries=tuple(changed if entry is batch else entry for entry in turn.entries))
 
     return with_turn(session, swap)
+
+
+def map_calls(session: Session, change: Callable[[Call], Call]) -> Session:
+    return with_batch(session, lambda batch: replace(batch, calls=tuple(change(call) for call in batch.calls)))
 
 
 def map_open_calls(session: Session, change: Callable[[Call], Call]) -> Session:

@@ -29,6 +29,7 @@ class RunTool:
 
     `decorators` are those of its disposition, outer first; with `isolation` it runs in a sandbox, with `preimage` it
     writes only where the file is still that one, and `child_id` is the session that a tool of kind `agent` drives.
+    `answer` is what was said when somebody was asked about the call before it ran.
     """
 
     invocation_id: str
@@ -39,6 +40,7 @@ class RunTool:
     isolation: RunIsolated | None = None
     preimage: str | None = None
     child_id: str | None = None
+    answer: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from abey.core.conversation import ModelAnswer, ToolOutcome
 from abey.protocol.journal import Created
 from abey.protocol.outcomes import AnyOutcome
 from abey.protocol.policy import AskedRule, Rule
-from abey.protocol.session import Delivery
+from abey.protocol.rulings import Tripwire
+from abey.protocol.seeds import Seed
+from abey.protocol.session import Delivery, Usage
 from abey.protocol.transcript import Client, Part, Question
 
 
@@ -44,9 +46,12 @@ THIS_TURN = Run(ends_with_turn=True)
 
 @dataclass(frozen=True, slots=True)
 class Start:
+    """With a `seed` the session is what that says, from the revision after its own."""
+
     created: Created
     input: NewInput | None
     run: Run | None
+    seed: Seed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,36 @@ class Send:
     input: NewInput
     run: Run | None
     client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """A turn without input; where it cannot begin now it waits in the queue, under `input_id`."""
+
+    run: Run | None
+    client: Client
+    input_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    input_id: str
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    to: int
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Reseed:
+    """A stopped session goes on from a value of elsewhere, under its own title unless another one is given."""
+
+    seed: Seed
+    client: Client
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +174,17 @@ class ModelCallFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class Tripped:
+    """An extension ends what the model call belongs to. `usage` is there where the model had answered."""
+
+    invocation_id: str
+    tripwire: Tripwire
+    message: str
+    attempts: int = 0
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolsListed:
     """The sources of the agent were asked; the context knows what they said."""
 
@@ -189,8 +235,11 @@ class TimePassed:
     """Some deadline of a waiting call may be over."""
 
 
-Command = Start | Send | Drive | Complete | Isolate | ChangeRules | Pause | Update | Cancel | Stop
-News = ModelAnswered | ModelCallFailed | ToolsListed | ToolEnded | ToolAsked | Aborted | ChildRested
+_OfTurns = Start | Send | Continue | Withdraw | Drive | Complete | Isolate
+_OfSessions = Rewind | Reseed | ChangeRules | Pause | Update | Cancel | Stop
+Command = _OfTurns | _OfSessions
+"""What clients ask for."""
+News = ModelAnswered | ModelCallFailed | Tripped | ToolsListed | ToolEnded | ToolAsked | Aborted | ChildRested
 """Of work in flight."""
 
 Fact = News | ChildEnded | GraceOver | TimePassed

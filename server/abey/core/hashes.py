@@ -1,9 +1,11 @@
 """What an approval is bound to (security.md, Approval)."""
 
 import json
+from collections.abc import Callable
 from math import isinf
 
-from abey.core.session import Call, Session
+from abey.core.call import Call
+from abey.core.session import Session
 from abey.protocol.base import Json, sha256_hex
 
 
@@ -38,18 +40,36 @@ def effective_hash(session: Session, call: Call) -> str:
 
 def shown_hash(session: Session, call: Call) -> str:
     """The hash a client is shown: of the effective arguments where the call ran or runs, else of the proposed ones; and
-    of the question, where it asks one."""
+    of the question, where it asks one: of this one, though it asks the same again after an answer."""
     if call.question is not None:
-        return sha256_hex([effective_hash(session, call), call.question.wire()])
+        return sha256_hex([effective_hash(session, call), call.question.wire(), call.answered_at])
     return effective_hash(session, call) if call.state in ("uncertain", "running") else proposed_hash(session, call)
 
 
 def parse_arguments(text: str) -> Json:
-    """The JSON value of an arguments text; an empty one is `{}`. Raises ValueError where it does not parse."""
+    """The JSON value of an arguments text; an empty one is `{}`. Of members of one name the last counts: what is shown
+    is what runs. Raises ValueError where it does not parse."""
+    return _parsed(text or "{}", dict)
+
+
+def parse_json(text: str) -> Json:
+    """The JSON value of a text that others will read. Raises ValueError where it does not parse, and where it would be
+    another one to other readers."""
+    return _parsed(text, _unique)
+
+
+def _parsed(text: str, of_members: Callable[[list[tuple[str, Json]]], dict[str, Json]]) -> Json:
     try:
-        return json.loads(text or "{}", parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=of_members, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("an object has the same name twice")
+    return members
 
 
 def _refuse_constant(name: str) -> Json:

@@ -1,27 +1,50 @@
 """From a transcript to what a model is sent: every call closed exactly once, in its place."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from abey.core.call import Call
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ResultMessage, UserMessage
-from abey.core.session import AnswerEntry, Call, Entry, InputEntry, NoteEntry, Session
+from abey.core.once import once
+from abey.core.portable import messages_of
+from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Session
 from abey.protocol.base import Json, sha256_hex
+from abey.protocol.outcomes import Answer
 from abey.protocol.transcript import TextPart
 
 SUMMARY = "[The conversation up to here, summed up]"
+REJECTED = "Approval rejected"
+"""Why a call was denied that somebody said no to before it ran."""
+_USER = "user"
 
 
-def history(session: Session, up_to: int | None = None) -> tuple[Message, ...]:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between two entries. What came up to that revision stands before it; of the entries of that record itself
+    only those up to `place`, where it has more."""
+
+    revision: int
+    place: int | None = None
+
+    def covers(self, entry: Entry) -> bool:
+        """Whether the entry stands before it."""
+        if entry.revision != self.revision or self.place is None:
+            return entry.revision <= self.revision
+        return entry.place <= self.place
+
+
+def history(session: Session, up_to: Cut | None = None) -> tuple[Message, ...]:
     """Every message that a model is sent, oldest first: the last summary, then all that came after what it sums up.
 
-    Legal for the strictest provider in every state. `up_to`: only entries up to that revision.
+    Legal for the strictest provider in every state. `up_to`: only entries before that.
     """
     messages: list[Message] = []
     summary = summed_up(session)
     if summary:
         messages.append(UserMessage((TextPart(text=summary),)))
-    after = session.compacted.up_to if session.compacted else 0
+    after = _summed(session)
     for turn in session.turns:
-        whole = bool(turn.entries) and turn.entries[0].revision > after and up_to is None
+        whole = bool(turn.entries) and not after.covers(turn.entries[0]) and up_to is None
         if whole and turn.end is not None:
             _extend(messages, turn.messages)
         else:
@@ -36,7 +59,7 @@ def summed_up(session: Session) -> str:
 
 def sent_entries(session: Session) -> tuple[Entry, ...]:
     """The entries that are sent as they are, oldest first."""
-    after = session.compacted.up_to if session.compacted else 0
+    after = _summed(session)
     return tuple(entry for turn in session.turns for entry in _between(turn.entries, after, None))
 
 
@@ -57,22 +80,31 @@ def entry_messages(entry: Entry) -> tuple[Message, ...]:
             calls = tuple(CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls)
             return (AssistantMessage(entry.blocks, calls), *(result_of(call) for call in entry.calls))
         case NoteEntry():
-            return ()
+            return messages_of(entry.told)
 
 
-def turn_digest(before: str, messages: Sequence[Message]) -> str:
-    """A hash of these messages and, through `before`, of all earlier ones."""
-    return sha256_hex([before, [_plain(message) for message in messages]])
+def turn_digest(before: str, entries: Iterable[Entry]) -> str:
+    """A hash of the messages of these entries and, through `before`, of all earlier ones. The text of an entry is read
+    once, however often it is asked for."""
+    told: list[list[str]] = []
+    for message in (one for entry in entries for one in _hashes(entry)):
+        if told and told[-1][0] == message[0] == _USER:
+            told[-1] += message[1:]
+        else:
+            told.append([*message])
+    return sha256_hex([before, told])
 
 
 def request_hash(session: Session) -> str:
     """The hash of the history that a model call made now would send."""
     ended = [turn for turn in session.turns if turn.end is not None]
     before = ended[-1].digest if ended else ""
-    current = turn_messages(session.open_turn.entries) if session.open_turn else ()
-    digest = turn_digest(before, current)
+    digest = turn_digest(before, session.open_turn.entries if session.open_turn else ())
     compacted = session.compacted
-    return sha256_hex([digest, compacted.up_to, compacted.summary]) if compacted else digest
+    if compacted is None:
+        return digest
+    place = () if compacted.place is None else (compacted.place,)
+    return sha256_hex([digest, compacted.up_to, *place, compacted.summary])
 
 
 def result_of(call: Call) -> ResultMessage:
@@ -81,8 +113,15 @@ def result_of(call: Call) -> ResultMessage:
     return ResultMessage(call.call_id, call.tool, _mended(content), is_error)
 
 
-def _between(entries: Iterable[Entry], after: int, up_to: int | None) -> tuple[Entry, ...]:
-    return tuple(entry for entry in entries if after < entry.revision and (up_to is None or entry.revision <= up_to))
+def _summed(session: Session) -> Cut:
+    """Where what was summed up ends."""
+    compacted = session.compacted
+    return Cut(0) if compacted is None else Cut(compacted.up_to, compacted.place)
+
+
+def _between(entries: Iterable[Entry], after: Cut, up_to: Cut | None) -> tuple[Entry, ...]:
+    behind = (entry for entry in entries if not after.covers(entry))
+    return tuple(entry for entry in behind if up_to is None or up_to.covers(entry))
 
 
 def _extend(messages: list[Message], more: Iterable[Message]) -> None:
@@ -104,7 +143,7 @@ def _told(call: Call) -> tuple[Json, bool]:
         case "failed":
             return getattr(resolution, "message", ""), True
         case "denied":
-            message = getattr(resolution, "message", None)
+            message = REJECTED if isinstance(resolution, Answer) else getattr(resolution, "message", None)
             return f"denied by user: {message}" if message else "denied by user", True
         case "cancelled":
             return _with_doubt("cancelled by user", call), True
@@ -132,12 +171,18 @@ def _with_doubt(text: str, call: Call) -> str:
     return f"{text}; {call.fate}"
 
 
-def _plain(message: Message) -> Json:
+@once
+def _hashes(entry: Entry) -> tuple[tuple[str, ...], ...]:
+    """Of each message of an entry whose it is, and the hashes of its parts."""
+    return tuple(_hashed(message) for message in entry_messages(entry))
+
+
+def _hashed(message: Message) -> tuple[str, ...]:
     match message:
         case UserMessage():
-            return ["user", [part.wire() for part in message.parts]]
+            return (_USER, *(sha256_hex(part.wire()) for part in message.parts))
         case AssistantMessage():
             calls = [[call.call_id, call.tool, call.arguments] for call in message.calls]
-            return ["assistant", [block.wire() for block in message.blocks], calls]
+            return ("assistant", sha256_hex([[block.wire() for block in message.blocks], calls]))
         case ResultMessage():
-            return ["result", message.call_id, message.content, message.is_error]
+            return ("result", sha256_hex([message.call_id, message.content, message.is_error]))

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from abey.core.effects import EndRun
-from abey.core.events import Drive, NewInput, Pause, Send, Start, Update
+from abey.core.events import UNTIL_YIELD, Drive, NewInput, Pause, Run, Send, Start, Update
+from abey.core.finding import holds_input, input_goes_on, turns_of_all_lines
 from abey.core.machine import Draft
-from abey.core.session import InputEntry, Session
+from abey.core.session import Session
 from abey.core.steps import begin_run, close_leftovers, follow_with
 from abey.errors import InvalidState, Overloaded, RevisionConflict, SessionBusy, SessionStopped
 from abey.protocol import journal as j
@@ -22,41 +23,40 @@ def start(draft: Draft, event: Start) -> Draft:
 
 
 def send(draft: Draft, event: Send) -> Draft:
-    """Commits the input where the session can take it now, else queues it. A repeated input id changes nothing."""
-    session = draft.session
+    """Commits the input where the session can take it now, else queues it. A repeated input id is taken no second time;
+    its run drives what is left of it."""
+    session, known = draft.session, event.input.input_id
     refuse_stopped(session)
-    if event.input.input_id is not None and known_input(session, event.input.input_id):
-        return draft
-    _refuse_full(draft)
+    if known is not None and known_input(session, known):
+        return drive_with(draft, event.run, known) if input_goes_on(session, known) else draft
+    refuse_full(draft)
     draft = close_leftovers(draft)
     turn = draft.session.open_turn
     idle = draft.work.activity == "idle" and draft.work.run is None
+    input_id = event.input.input_id or draft.mint("input")
+    new = replace(event.input, input_id=input_id)
     if turn is None:
-        draft = _turn_begins(draft, event.input, event.client)
-    elif event.input.delivery == "turn" and idle and draft.session.state == "userTurn":
-        draft = draft.write(_input(draft, event.input, turn.turn_id, event.client))
+        draft = _turn_begins(draft, new, event.client)
+    elif new.delivery == "turn" and idle and draft.session.state == "userTurn":
+        draft = draft.write(_input(draft, new, turn.turn_id, event.client))
     else:
-        draft = _queued(draft, event)
-    return _driven(draft, event)
+        draft = put_in_queue(
+            draft, j.InputQueued(input_id=input_id, delivery=new.delivery, parts=new.parts, client=event.client)
+        )
+    return drive_with(draft, event.run, input_id)
 
 
 def drive(draft: Draft, event: Drive) -> Draft:
     """A step or a run. Refused while the foreground works; while a patient run waits there is nothing to do."""
     session, work = draft.session, draft.work
     refuse_stopped(session)
-    if work.activity != "idle":
-        raise SessionBusy(f"session {session.id} is busy ({work.activity})", activity=work.activity)
-    _refuse_full(draft)
-    if event.input is not None and session.state != "completed":
-        raise InvalidState(
-            f"a prompt can only be given to a step in state completed, not in {session.state}; use agents/send",
-            state=session.state,
-            legal=["completed"],
-        )
+    refuse_busy(draft)
+    refuse_full(draft)
     if event.resume and session.paused is not None:
         draft = draft.write(j.Resumed(by=event.client.name))
     draft = close_leftovers(draft)
     if event.input is not None:
+        _refuse_open_turn(draft.session)
         draft = _turn_begins(draft, event.input, event.client)
     draft = draft.with_work(replace(draft.work, rested=frozenset()))
     if work.run is not None and event.run == work.run.run:
@@ -85,16 +85,33 @@ def update(draft: Draft, event: Update) -> Draft:
 
 
 def known_input(session: Session, input_id: str) -> bool:
-    """Whether this input was committed or is queued."""
-    if any(queued.input_id == input_id for queued in session.queue):
-        return True
-    entries = (entry for turn in session.turns for entry in turn.entries)
-    return any(isinstance(entry, InputEntry) and entry.input_id == input_id for entry in entries)
+    """Whether this input is queued, or was, or is in the transcript: then it is never sent again."""
+    queued = any(one.input_id == input_id for one in session.queue)
+    return queued or input_id in session.dropped or was_committed(session, input_id)
+
+
+def was_committed(session: Session, input_id: str) -> bool:
+    """Whether it is in the transcript, or was before a rewind, or began a turn without input."""
+
+    return any(holds_input(turn, input_id) for turn in turns_of_all_lines(session))
 
 
 def refuse_stopped(session: Session) -> None:
     if session.stopped:
         raise SessionStopped(f"session {session.id} is stopped")
+
+
+def refuse_busy(draft: Draft) -> None:
+    """Raises SessionBusy while the foreground works."""
+    activity = draft.work.activity
+    if activity != "idle":
+        raise SessionBusy(f"session {draft.session.id} is busy ({activity})", activity=activity)
+
+
+def refuse_full(draft: Draft) -> None:
+    """Raises what it is that keeps the session from taking any more."""
+    if draft.context.full is not None:
+        raise draft.context.full
 
 
 def refuse_stale(session: Session, if_revision: int | None) -> None:
@@ -108,9 +125,33 @@ def refuse_revision(session_id: str, revision: int, if_revision: int | None) -> 
         raise RevisionConflict(f"session {session_id} is at revision {revision}, not {if_revision}", revision=revision)
 
 
-def _refuse_full(draft: Draft) -> None:
-    if draft.context.full is not None:
-        raise draft.context.full
+def put_in_queue(draft: Draft, waits: j.InputQueued) -> Draft:
+    """Raises Overloaded where too many wait."""
+    if len(draft.session.queue) >= MAX_QUEUED:
+        raise Overloaded(f"{MAX_QUEUED} inputs wait already; let the session take some first", retryAfterMs=1000)
+    return draft.write(waits)
+
+
+def drive_with(draft: Draft, run: Run | None, input_id: str | None) -> Draft:
+    """The run that came with an input: an active run that goes on until all is done takes the input over, else this
+    one starts when it ends."""
+    if run is None:
+        return draft
+    active = draft.work.run
+    if active is None and draft.work.activity == "idle":
+        return begin_run(draft, run, input_id=input_id)
+    if active is not None and active.run in (UNTIL_YIELD, replace(UNTIL_YIELD, synchronous=True)):
+        return replace(draft, generation=active.generation)
+    return follow_with(draft, run, input_id=input_id)
+
+
+def _refuse_open_turn(session: Session) -> None:
+    if session.open_turn is not None:
+        raise InvalidState(
+            f"a prompt can only be given to a step in state completed, not in {session.state}; use agents/send",
+            state=session.state,
+            legal=["completed"],
+        )
 
 
 def _turn_begins(draft: Draft, new: NewInput, client: Client | None) -> Draft:
@@ -119,27 +160,6 @@ def _turn_begins(draft: Draft, new: NewInput, client: Client | None) -> Draft:
 
 def _input(draft: Draft, new: NewInput, turn_id: str, client: Client | None) -> j.Input:
     return j.Input(turn_id=turn_id, input_id=new.input_id or draft.mint("input"), parts=new.parts, client=client)
-
-
-def _queued(draft: Draft, event: Send) -> Draft:
-    if len(draft.session.queue) >= MAX_QUEUED:
-        raise Overloaded(f"{MAX_QUEUED} inputs wait already; let the session take some first", retryAfterMs=1000)
-    input_id = event.input.input_id or draft.mint("input")
-    return draft.write(
-        j.InputQueued(input_id=input_id, delivery=event.input.delivery, parts=event.input.parts, client=event.client)
-    )
-
-
-def _driven(draft: Draft, event: Send) -> Draft:
-    """The run that came with an input: the active run takes the input over, or this one starts when it ends."""
-    if event.run is None:
-        return draft
-    active = draft.work.run
-    if active is None and draft.work.activity == "idle":
-        return begin_run(draft, event.run)
-    if active is not None and not active.run.once and not active.run.ends_with_turn:
-        return replace(draft, generation=active.generation)
-    return follow_with(draft, event.run)
 
 
 def _stand_aside(draft: Draft) -> Draft:

@@ -5,17 +5,20 @@ Laws
 - Nobody approves by trying: what waits for an approval besides waits for that alone afterwards.
 """
 
+from abey.core.call import Call
 from abey.core.calls import base_disposition, isolation_of, waits_for_somebody
-from abey.core.completing import legal_outcomes, pending_kind
+from abey.core.completing import legal_outcomes, pending_kind, told
 from abey.core.dispatch import renewed, start_call, why_outside
 from abey.core.effects import Refuse
 from abey.core.events import Isolate
+from abey.core.finding import find_call
 from abey.core.hashes import parse_arguments
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
 from abey.core.policy import judge
 from abey.core.remembering import current, holds
-from abey.core.session import Call, open_calls
+from abey.core.rulings import asks_first
+from abey.core.session import open_calls
 from abey.errors import InvalidState, UnknownToken
 from abey.protocol import journal as j
 from abey.protocol.policy import Defer, Deny
@@ -58,13 +61,13 @@ def isolated(draft: Draft) -> list[str]:
 def _asked_for(draft: Draft, token: str | None) -> tuple[Call, ...]:
     if token is None:
         return tuple(call for call in open_calls(draft.session) if _waits(call))
-    found = draft.session.find_call(token)
+    found = find_call(draft.session, token)
     if found is None:
         raise UnknownToken(f"no call has the token {token}")
     call = found[1]
     if not _waits(call):
         kind, legal = pending_kind(call), list(legal_outcomes(call))
-        message = f"this call is {kind or call.state} and does not wait for a sandbox; legal: "
+        message = f"this call {told(call)}, and does not wait for a sandbox; legal: "
         message += ", ".join(legal) or "nothing"
         raise InvalidState(message, state=call.state, pendingKind=kind, legal=legal)
     return (call,)
@@ -72,7 +75,7 @@ def _asked_for(draft: Draft, token: str | None) -> tuple[Call, ...]:
 
 def _waits(call: Call) -> bool:
     verdict = call.verdict
-    waits = call.state == "deferred" and verdict is not None and not verdict.runnable
+    waits = call.state == "deferred" and not call.asked_about and verdict is not None and not verdict.runnable
     return waits and verdict is not None and isolation_of(verdict) is not None
 
 
@@ -100,7 +103,7 @@ def _let_run(draft: Draft, call: Call) -> Draft:
     reason = base.reason if isinstance(base, Defer) else None
     verdict = call.verdict.model_copy(update={"runnable": True, "reason": reason})
     draft = draft.write(verdict)
-    if waits_for_somebody(verdict) or holds(draft):
+    if waits_for_somebody(verdict) or holds(draft) or asks_first(draft.session):
         return draft
     return start_call(draft, current(draft.session, call), background=True)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from abey.core.agent import Agent, Tool
+from abey.core.call import Call
 from abey.core.conversation import ToolOutcome
 from abey.core.effects import Effect
 from abey.core.events import Ending, Run
@@ -13,7 +14,7 @@ from abey.core.ids import derive, ulid
 from abey.core.policy import Laws
 from abey.core.previews import Look, no_preview
 from abey.core.replay import apply
-from abey.core.session import Call, Session
+from abey.core.session import Session
 from abey.errors import AbeyError
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
@@ -34,13 +35,15 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class ActiveRun:
-    """A run that is not over. `turn_over` once the turn it drove has ended; `awaits`: calls it waits for."""
+    """A run that is not over. `input_id` is the input it came with; `turn_over` once a turn it drove has ended while
+    that did not wait any more; `awaits`: calls it waits for."""
 
     run: Run
     generation: int
     steps: int = 0
     turn_over: bool = False
     awaits: frozenset[str] = frozenset()
+    input_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class OpenRequest:
 class Work:
     """What dies with the daemon. `generation` is the number of runs started or promised; `promised` are those that
     will follow, in order; `requests` are those with a key; `rested` are the calls whose children came to rest since
-    somebody asked for a run."""
+    somebody asked for a run; `left_ended` once the children of the lines that were left have been told to end."""
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
@@ -87,6 +90,7 @@ class Work:
     closing: Closing | None = None
     requests: tuple[OpenRequest, ...] = ()
     rested: frozenset[str] = frozenset()
+    left_ended: bool = False
 
     @property
     def activity(self) -> Activity:

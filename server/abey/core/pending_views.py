@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from abey.core.agent import Agent
 from abey.core.agent_views import pending_with_agent
+from abey.core.call import Call
 from abey.core.calls import decorators_of
 from abey.core.completing import pending_kind
 from abey.core.hashes import parse_arguments, shown_hash
-from abey.core.session import Call, Session, Turn, open_calls
+from abey.core.session import Session, Turn, open_calls
 from abey.protocol import transcript as t
 from abey.protocol.base import Json
 from abey.protocol.journal import CallDecided
@@ -81,6 +82,8 @@ def _pending(session: Session, turn: Turn, call: Call) -> t.Pending | None:
 
 
 def _reason(call: Call, verdict: CallDecided, kind: t.PendingKind) -> str:
+    if call.asked_about and call.ruling is not None:
+        return f"extension {call.ruling.extension} asks before it runs"
     if kind == "running" and call.child_id is not None:
         return f"session {call.child_id} works on it"
     return (verdict.reason if kind in ("approval", "external") else None) or WHY[kind]

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from abey.core.agent import Agent
+from abey.core.call import Call
 from abey.core.completing import pending_kind
+from abey.core.finding import calls_of
 from abey.core.machine import Machine
 from abey.core.notes import repair_note
 from abey.core.pending_views import pending_view
 from abey.core.replay import recover
-from abey.core.session import Call, Session
+from abey.core.session import Session, open_calls
 from abey.core.views import resolution_view, session_view, turn_items
 from abey.protocol import journal as j
 from abey.protocol.base import Json
@@ -41,15 +43,21 @@ def render(mark: Mark, record: j.Record, before: Session | None, after: Session,
             return {"type": mark.type, "session": session_view(Machine(after), agent).wire()}
         case "turn/started" | "turn/completed":
             return _turn_event(mark.type, after)
-        case "input/queued" | "input/committed" | "input/stopped":
+        case "input/queued" | "input/committed" | "input/withdrawn" | "input/rejected" | "input/stopped":
             return {"type": mark.type, "inputId": mark.input_id}
         case "usage":
-            used = data.usage if isinstance(data, j.Candidate | j.Compacted) else Usage()
-            return {"type": mark.type, "usage": after.usage.wire(), "call": used.wire()}
+            used = data.usage if isinstance(data, j.Candidate | j.Compacted | j.ModelFailure | j.Failed) else None
+            return {"type": mark.type, "usage": after.usage.wire(), "call": (used or Usage()).wire()}
         case "note":
-            return {"type": mark.type, "text": _note(data)}
+            back = {"to": data.to} if isinstance(data, j.Rewound) else {}
+            return {"type": mark.type, "text": _note(data), **back}
+        case "session/seeded":
+            return {"type": mark.type, **_seeded(data)}
+        case "tripwire":
+            return {"type": mark.type, **_tripwire(data)}
         case "pending/added" | "pending/resolved" | "pending/expired":
-            return _pending_event(mark, before, after, agent)
+            ended = _left(after, mark.call_id) if isinstance(data, j.Rewound) else _find(after, mark.call_id)
+            return _pending_event(mark, before, after, ended, agent)
         case _:
             return {"type": mark.type, "item": _item(mark, after)}
 
@@ -57,32 +65,68 @@ def render(mark: Mark, record: j.Record, before: Session | None, after: Session,
 def _marks(record: j.Record, before: Session | None, after: Session, last: bool) -> Iterator[Mark]:
     data = record.data
     match data:
-        case j.Input():
-            if before is None or before.open_turn is None:
-                yield Mark("turn/started")
-            yield Mark("input/committed", input_id=data.input_id)
-            yield Mark("item/completed", item_id=f"{record.rev}.0")
+        case j.Input() | j.Continued():
+            yield from _input_marks(data, record.rev, before)
         case j.InputQueued():
             yield Mark("input/queued", input_id=data.input_id)
+        case j.Rewound():
+            yield Mark("note")
+            yield from _left_marks(before)
         case j.Candidate():
             ids = [f"{data.step_id}.{index}" for index in range(len(data.blocks) + len(data.calls))]
             yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
             yield from (Mark("item/started", item_id=one) for one in ids[len(data.blocks) :])
             yield Mark("usage")
-        case j.ModelFailure() | j.Repaired() | j.RuleAdded() | j.RuleRemoved():
+        case j.ModelFailure():
+            yield Mark("note")
+            if data.usage is not None:
+                yield Mark("usage")
+        case j.Repaired() | j.RuleAdded() | j.RuleRemoved():
             yield Mark("note")
         case j.Compacted():
             yield Mark("note")
             yield Mark("usage")
+        case j.Seeded():
+            yield Mark("session/seeded")
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
-            if before is not None and before.open_turn is not None:
-                yield Mark("turn/completed")
-            if isinstance(data, j.Stopped) and before is not None:
-                yield from (Mark("input/stopped", input_id=queued.input_id) for queued in before.queue)
+            yield from _end_marks(data, before)
         case _:
             yield from _call_marks(data, before, after)
+    yield from _dropped_marks(before, after)
     if last:
         yield Mark("session/updated")
+
+
+def _left_marks(before: Session | None) -> Iterator[Mark]:
+    """Of the calls that waited on a line that is left."""
+    waited = (call for call in open_calls(recover(before)) if _waits(call)) if before is not None else ()
+    yield from (Mark("pending/resolved", call_id=call.call_id) for call in waited)
+
+
+def _input_marks(data: j.Input | j.Continued, revision: int, before: Session | None) -> Iterator[Mark]:
+    if before is None or before.open_turn is None:
+        yield Mark("turn/started")
+    if isinstance(data, j.Continued) or not data.repairs:
+        yield Mark("input/committed", input_id=data.input_id)
+    if isinstance(data, j.Input):
+        yield Mark("item/completed", item_id=f"{revision}.0")
+
+
+def _end_marks(data: j.RecordData, before: Session | None) -> Iterator[Mark]:
+    if isinstance(data, j.Failed) and data.tripwire is not None:
+        yield Mark("tripwire")
+        if data.usage is not None:
+            yield Mark("usage")
+    if before is not None and before.open_turn is not None:
+        yield Mark("turn/completed")
+
+
+def _dropped_marks(before: Session | None, after: Session) -> Iterator[Mark]:
+    known = before.dropped if before is not None else {}
+    if after.dropped is known:
+        return
+    new = ((input_id, how) for input_id, how in after.dropped.items() if input_id not in known)
+    yield from (Mark(f"input/{how}", input_id=input_id) for input_id, how in new)
 
 
 def _call_marks(data: j.RecordData, before: Session | None, after: Session) -> Iterator[Mark]:
@@ -92,12 +136,19 @@ def _call_marks(data: j.RecordData, before: Session | None, after: Session) -> I
         return
     yield Mark("item/completed" if now.final else "item/updated", call_id=call_id)
     # A call that an answer names waited for one, though the journal need not say so: a restart makes a call uncertain.
-    waited = isinstance(data, j.CallResolved) or (was is not None and pending_kind(was) is not None)
-    waits = pending_kind(now) is not None
-    if waits and not waited:
-        yield Mark("pending/added", call_id=call_id)
-    elif waited and not waits:
+    waited = isinstance(data, j.CallResolved) or _waits(was)
+    waits = _waits(now)
+    # What was asked about a call before it runs is answered, though the call may wait for something else now.
+    heard = was is not None and was.asked_about and not now.asked_about
+    if waited and (heard or not waits):
         yield Mark("pending/expired" if now.state == "expired" else "pending/resolved", call_id=call_id)
+    if waits and (heard or not waited):
+        yield Mark("pending/added", call_id=call_id)
+
+
+def _waits(call: Call | None) -> bool:
+    """Whether clients are shown that it waits: one that is to be asked about is shown with its question."""
+    return call is not None and pending_kind(call) is not None and not call.to_be_asked_about
 
 
 def _find(session: Session | None, call_id: str) -> Call | None:
@@ -105,11 +156,31 @@ def _find(session: Session | None, call_id: str) -> Call | None:
     return next((call for call in answer.calls if call.call_id == call_id), None) if answer else None
 
 
+def _left(after: Session, call_id: str) -> Call | None:
+    """The call as the session has just left it."""
+    turns = after.lines[-1].turns
+    return next((call for call in calls_of(turns[-1]) if call.call_id == call_id), None) if turns else None
+
+
 def _turn_event(kind: str, after: Session) -> Event:
     turn = after.turn
     if turn is None:
         return {"type": kind}
     return {"type": kind, "turnId": turn.turn_id, "n": turn.n} | ({"end": turn.end} if turn.end else {})
+
+
+def _seeded(data: j.RecordData) -> Event:
+    """The revision that the seed had, and how long it is; of a lost one that is not known."""
+    if not isinstance(data, j.Seeded):
+        return {}
+    transcript = data.seed.transcript
+    return {"revision": data.seed.revision, "transcriptEntries": len(transcript) if isinstance(transcript, list) else 0}
+
+
+def _tripwire(data: j.RecordData) -> Event:
+    if not isinstance(data, j.Failed) or data.tripwire is None:
+        return {}
+    return {"extension": data.tripwire.extension, "scope": data.tripwire.scope, "message": data.message}
 
 
 def _note(data: j.RecordData) -> str:
@@ -124,18 +195,21 @@ def _note(data: j.RecordData) -> str:
             return f"the session remembers rule {data.rule.rule_id}, about {data.rule.tool}"
         case j.RuleRemoved():
             return f"the session forgets rule {data.rule_id}"
+        case j.Rewound():
+            return f"went back to revision {data.to}"
         case _:
             return data.type
 
 
-def _pending_event(mark: Mark, before: Session | None, after: Session, agent: Agent | None) -> Event:
+def _pending_event(
+    mark: Mark, before: Session | None, after: Session, ended: Call | None, agent: Agent | None
+) -> Event:
     sources = (after,) if mark.type == "pending/added" or before is None else (before, recover(before))
     views = (view for source in sources for view in pending_view(source, agent) if view.call_id == mark.call_id)
     shown = next(views, None)
     event: Event = {"type": mark.type} | ({"pending": shown.wire()} if shown else {})
-    call = _find(after, mark.call_id)
-    if mark.type != "pending/added" and call is not None:
-        event["resolution"] = resolution_view(call).wire()
+    if mark.type != "pending/added" and ended is not None:
+        event["resolution"] = resolution_view(ended).wire()
     return event
 
 

@@ -1,12 +1,13 @@
-"""What a tool that runs asks a person (machine.md, Completing)."""
+"""What a person is asked: by a tool that runs, or by an extension before one does (machine.md, Completing)."""
 
 from dataclasses import replace
 
+from abey.core.call import Call
 from abey.core.effects import AnswerTool
-from abey.core.events import Complete
+from abey.core.events import Complete, ToolAsked
 from abey.core.hashes import shown_hash
 from abey.core.machine import Draft, Invocation
-from abey.core.session import Call
+from abey.core.remembering import apply_remembered
 from abey.errors import ArgumentsMismatch, InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json
@@ -14,21 +15,23 @@ from abey.protocol.outcomes import Answer
 from abey.protocol.transcript import Question
 
 
-def ask(draft: Draft, invocation: Invocation, question: Question) -> Draft:
+def ask(draft: Draft, event: ToolAsked, invocation: Invocation | None) -> Draft:
     """The question waits for somebody, who may take days: from here on the step does not wait for the call. Where a run
-    waits for nobody, or all is to end, nobody answers."""
+    waits for nobody, all is to end, or nobody waits for the tool any more, nobody answers."""
     run = draft.work.run
-    alone = run is not None and run.run.synchronous and not invocation.background
-    if alone or draft.work.closing is not None:
-        return draft.do(AnswerTool(invocation.invocation_id, None))
+    alone = run is not None and run.run.synchronous and invocation is not None and not invocation.background
+    if invocation is None or alone or draft.work.closing is not None:
+        return draft.do(AnswerTool(event.invocation_id, None))
     aside = replace(invocation, background=True)
     live = tuple(aside if one is invocation else one for one in draft.work.live)
-    asked = j.CallAsked(call_id=invocation.call_id or "", question=question)
+    asked = j.CallAsked(call_id=invocation.call_id or "", question=event.question)
     return draft.write(asked).with_work(replace(draft.work, live=live))
 
 
 def answer(draft: Draft, call: Call, event: Complete, resolution: j.CallResolved) -> Draft:
-    """Raises InvalidArguments for what is no answer to this question, ArgumentsMismatch where another was shown."""
+    """A tool that asks goes on with the answer; a call that was asked about before it runs starts with the next step,
+    if its verdict says so. Raises InvalidArguments for what is no answer to this question, ArgumentsMismatch where
+    another was shown. What waits for its approval then may have been answered by a rule that came meanwhile."""
     expected = shown_hash(draft.session, call)
     if event.arguments_hash not in (None, expected):
         raise ArgumentsMismatch("this is not the question that was shown; look at it again", argumentsHash=expected)
@@ -36,7 +39,11 @@ def answer(draft: Draft, call: Call, event: Complete, resolution: j.CallResolved
     if isinstance(event.outcome, Answer) and call.question is not None:
         _refuse_unfit(draft, call.question, value)
     draft = draft.write(resolution.model_copy(update={"answers_question": True}))
-    return draft.do(AnswerTool(call.started.invocation_id, value)) if call.started else draft
+    if call.asked_about:
+        return apply_remembered(draft, call)
+    if call.started is None:
+        return draft
+    return draft.do(AnswerTool(call.started.invocation_id, value))
 
 
 def _refuse_unfit(draft: Draft, question: Question, value: Json) -> None:

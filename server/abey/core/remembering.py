@@ -3,12 +3,13 @@
 
 Laws
 - A rule lets exactly that run which `judge` lets run with it: a floor, a denial and what only others can run stay.
-- What somebody has to look at again, since its tool or its file changed, no rule answers.
+- What somebody has to look at again, since its tool or its file changed, or since it ran before, no rule answers.
 """
 
 from dataclasses import replace
 
 from abey.core.agent import Agent, Tool
+from abey.core.call import Call
 from abey.core.calls import base_disposition
 from abey.core.dispatch import CHANGED_REASON, MOVED_REASON, argument_fault, renewed, start_call
 from abey.core.effects import Remember
@@ -19,7 +20,7 @@ from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
 from abey.core.matching import Case
 from abey.core.policy import Laws, judge, strictness
-from abey.core.session import Call, Session, open_calls
+from abey.core.session import Session, open_calls
 from abey.errors import InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json, Timestamp, canonical_json
@@ -163,11 +164,20 @@ def apply_rule(draft: Draft, rule: Rule) -> Draft:
     return draft
 
 
+def apply_remembered(draft: Draft, call: Call) -> Draft:
+    """The same for a call that waits for its approval only from here on, and all that is remembered already."""
+    if draft.work.closing is not None or draft.context.no_tools is not None:
+        return draft
+    call = current(draft.session, call)
+    rule = next((one for one in draft.context.laws.remembered if decides(draft, call, one)), None)
+    return draft if rule is None else _answered(draft, call, rule)
+
+
 def might_decide(rule: Rule, session: Session) -> bool:
     """Whether a call waits here that the rule could be about; without knowing what its tool is now."""
     denies = isinstance(rule.disposition, Deny)
     return any(
-        call.state == "deferred" and (call.tool == rule.tool or (denies and "*" in rule.tool))
+        call.state == "deferred" and not call.asked_about and (call.tool == rule.tool or (denies and "*" in rule.tool))
         for call in open_calls(session)
     )
 
@@ -177,9 +187,9 @@ def decides(draft: Draft, call: Call, rule: Rule) -> bool:
     and the one of now alike the rule is what counts."""
     context, verdict = draft.context, call.verdict
     tool = context.agent.tools.get(call.tool)
-    if verdict is None or tool is None or call.state != "deferred" or not verdict.runnable:
+    if verdict is None or tool is None or call.state != "deferred" or not verdict.runnable or call.asked_about:
         return False
-    if any(why in (verdict.reason or "") for why in (CHANGED_REASON, MOVED_REASON)):
+    if call.held is not None or any(why in (verdict.reason or "") for why in (CHANGED_REASON, MOVED_REASON)):
         return False
     if renewed(draft, call, tool) is not None or argument_fault(context, tool, call.arguments) is not None:
         return False

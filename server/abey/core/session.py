@@ -4,111 +4,53 @@ A session is a row of turns, a turn is a row of entries, and the last answer's c
 (machine.md, State).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from abey.core.call import Call
 from abey.core.conversation import Message
 from abey.core.idempotency import Requests
-from abey.protocol.base import Timestamp
+from abey.core.marks import Mark
+from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import Block
 from abey.protocol.journal import (
-    CallDecided,
-    CallFinished,
-    CallResolved,
-    CallStarted,
     Compacted,
     Created,
     InputQueued,
     KeyedRequest,
     ModelRequested,
 )
+from abey.protocol.lines import Transition
 from abey.protocol.policy import Rule
+from abey.protocol.seeds import SeedEntry
 from abey.protocol.session import Driver, LastError, Paused, State, TurnEnd, Usage
-from abey.protocol.transcript import Part, Question
+from abey.protocol.transcript import Part
 
-CallState = Literal[
-    "ready", "deferred", "approved", "running", "uncertain", "completed", "failed", "denied", "cancelled", "expired"
-]
-FINAL_STATES: frozenset[CallState] = frozenset({"completed", "failed", "denied", "cancelled", "expired"})
+Dropped = Literal["withdrawn", "rejected", "stopped"]
+"""How an input ended that was never committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call and everything recorded about it. `arguments` is the model's own text.
-
-    Without a `verdict` it is undecided. `answered` is what was said to its last question. `in_doubt` marks a call whose
-    records were cut off by a crash of the disk.
-    """
-
-    call_id: str
-    tool: str
-    arguments: str
-    state: CallState = "ready"
-    fault: str | None = None
-    in_doubt: bool = False
-    verdict: CallDecided | None = None
-    decided_at: Timestamp | None = None
-    question: Question | None = None
-    resolution: CallResolved | None = None
-    resolved_at: Timestamp | None = None
-    answered: CallResolved | None = None
-    answered_at: Timestamp | None = None
-    started: CallStarted | None = None
-    started_at: Timestamp | None = None
-    finished: CallFinished | None = None
-    ended_at: Timestamp | None = None
-
-    @property
-    def final(self) -> bool:
-        return self.state in FINAL_STATES
-
-    @property
-    def child_id(self) -> str | None:
-        """The session that works on it, or has worked on it."""
-        return self.started.child_id if self.started is not None else None
-
-    @property
-    def undecided(self) -> bool:
-        return self.verdict is None and not self.final
-
-    @property
-    def may_have_run(self) -> bool:
-        """Whether its tool was started, or whether nobody can tell that it was not."""
-        return self.started is not None or self.in_doubt
-
-    @property
-    def fate(self) -> str:
-        """The same in words."""
-        if self.started is not None:
-            return "it had started and may have run"
-        return "it may have run" if self.in_doubt else "it was not run"
-
-    @property
-    def effective_preimage(self) -> str | None:
-        """The hash of the file that it writes, or would write, as it was when that was shown."""
-        edited = self.resolution is not None and self.resolution.arguments is not None
-        return (
-            self.resolution.preimage if edited and self.resolution else self.verdict.preimage if self.verdict else None
-        )
-
-    @property
-    def effective_arguments(self) -> str:
-        """The text that runs, or would run: the edited one where somebody edited it."""
-        edited = self.resolution.arguments if self.resolution else None
-        return self.arguments if edited is None else edited
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class InputEntry:
+    """What a user says; with `repairs` we do, of what is wrong with the answer before it. `place`: among the entries of
+    its record, where that has many."""
+
     input_id: str
     parts: tuple[Part, ...]
     revision: int
     at: Timestamp
+    repairs: bool = False
+    place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class AnswerEntry:
-    """One answer of the model and the calls it asked for; `committed` once every call's result is in the transcript."""
+    """One answer of the model and the calls it asked for; `committed` once every call's result is in the transcript.
+
+    `dispatched_rev` is the first record about one of its calls, and `committed_rev` the one with their results;
+    `place`: among the entries of its record.
+    """
 
     step_id: str
     blocks: tuple[Block, ...]
@@ -116,21 +58,28 @@ class AnswerEntry:
     finish_reason: str
     revision: int
     at: Timestamp
-    committed: bool = False
-    in_doubt: bool = False
+    dispatched_rev: int | None = None
+    committed_rev: int | None = None
+    place: int = 0
+
+    @property
+    def committed(self) -> bool:
+        return self.committed_rev is not None
 
     @property
     def settled(self) -> bool:
         return all(call.final for call in self.calls)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class NoteEntry:
-    """Something people should know; no model sees it."""
+    """Something people should know; no model sees it, but what a seed has `told` that makes no sense, as it came."""
 
     text: str
     revision: int
     at: Timestamp
+    told: tuple[SeedEntry, ...] = ()
+    place: int = 0
 
 
 Entry = InputEntry | AnswerEntry | NoteEntry
@@ -138,7 +87,9 @@ Entry = InputEntry | AnswerEntry | NoteEntry
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """From one user input to its end. `messages` and `digest` (of them and all before) are there once it has ended."""
+    """From one user input to its end. `messages` and `digest` (of them and all before) are there once it has ended.
+    `continues` is the id of what began it without input, if it was begun so. `began_rev` and `ended_rev` are its first
+    record and its last; `marks` are all of its counts, oldest first. `usage` is what its model calls used."""
 
     turn_id: str
     n: int
@@ -149,13 +100,35 @@ class Turn:
     ended_at: Timestamp | None = None
     messages: tuple[Message, ...] = ()
     digest: str = ""
+    continues: str | None = None
+    began_rev: int = 0
+    ended_rev: int | None = None
+    marks: tuple[Mark, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a session was up to `revision`, when it left that: its open calls are closed as `rewound`."""
+
+    revision: int
+    turns: tuple[Turn, ...] = ()
+    untold: tuple[NoteEntry, ...] = ()
+    compactions: tuple[tuple[int, Compacted], ...] = ()
+    stopped_rev: int | None = None
+    turns_before: int = 0
+    user_id: str | None = None
+    context: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """The fold of a journal up to `revision`. `asked` is a model request that has no answer yet,
     and `asked_note` what will be said of it should it never get one. `untold` waits for the first turn to stand in.
-    `titled`: an input or a renaming gave the title.
+    `titled`: an input or a renaming gave the title. `dropped` are the inputs that were never committed, by their ids.
+    `compactions` stand with their revisions; `lines` are those that it left, oldest first: a revision is on
+    the first that is as long, else on this one. `user_id`, `context` and the turns begun before it are of its seed.
+    `transition` is the one that it has made last (machine.md, Records).
     """
 
     created: Created
@@ -167,16 +140,23 @@ class Session:
     titled: bool = False
     archived: bool = False
     turns: tuple[Turn, ...] = ()
+    turns_before: int = 0
+    user_id: str | None = None
+    context: Json = None
     queue: tuple[InputQueued, ...] = ()
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     paused: Paused | None = None
-    stopped: bool = False
+    first_rev: int = 1
+    stopped_rev: int | None = None
     last_error: LastError | None = None
     usage: Usage = Usage()
     context_tokens: int | None = None
     tries: int = 0
-    compacted: Compacted | None = None
+    compactions: tuple[tuple[int, Compacted], ...] = ()
+    lines: tuple[Line, ...] = ()
     driven_by: Driver = "step"
+    transition: Transition | None = None
     asked: ModelRequested | None = None
     asked_note: NoteEntry | None = None
     untold: tuple[NoteEntry, ...] = ()
@@ -186,6 +166,20 @@ class Session:
     @property
     def id(self) -> str:
         return self.created.session_id
+
+    @property
+    def stopped(self) -> bool:
+        return self.stopped_rev is not None
+
+    @property
+    def compacted(self) -> Compacted | None:
+        """The summary that is told in place of what it sums up."""
+        return self.compactions[-1][1] if self.compactions else None
+
+    @property
+    def turn_count(self) -> int:
+        """The turns begun so far, those included that a seed only counts."""
+        return self.turns[-1].n if self.turns else self.turns_before
 
     def remembers(self, request: KeyedRequest) -> bool:
         return request.key in self.requests
@@ -225,22 +219,29 @@ class Session:
             return "llmTurn"
         return "userTurn" if batch.settled else "partialUserTurn"
 
-    def find_call(self, token: str) -> tuple[Turn, Call] | None:
-        """The call with this token and its turn, newest first."""
-        for turn in reversed(self.turns):
-            for entry in reversed(turn.entries):
-                for call in entry.calls if isinstance(entry, AnswerEntry) else ():
-                    if call.verdict is not None and call.verdict.token == token:
-                        return turn, call
-        return None
-
 
 def _ends_with_an_answer(turn: Turn) -> bool:
-    entries = [entry for entry in turn.entries if not isinstance(entry, NoteEntry)]
-    last = entries[-1] if entries else None
+    last = next((entry for entry in reversed(turn.entries) if is_sent(entry)), None)
     return isinstance(last, AnswerEntry) and not last.calls
+
+
+def is_sent(entry: Entry) -> bool:
+    """Whether a model is sent it."""
+    return not isinstance(entry, NoteEntry) or bool(entry.told)
 
 
 def open_calls(session: Session) -> tuple[Call, ...]:
     """The calls of the open batch that have no result, in model order."""
     return tuple(call for call in session.batch.calls if not call.final) if session.batch else ()
+
+
+def queue_order(session: Session) -> list[InputQueued]:
+    """What waits, in the order in which it will be committed: interrupts overtake the rest."""
+    return sorted(session.queue, key=lambda queued: queued.delivery != "interrupt")
+
+
+def ends_with_an_answer(session: Session) -> bool:
+    """Whether the last thing in the transcript is a final answer, which nothing can be added to without an input."""
+    entries = (entry for turn in reversed(session.turns) for entry in reversed(turn.entries))
+    last = next((entry for entry in entries if is_sent(entry)), None)
+    return isinstance(last, AnswerEntry) and not last.calls

@@ -10,10 +10,11 @@ from abey.core.conversation import ModelRequest, OfferedTool
 from abey.core.dispatch import continue_phase, dispatch, startable
 from abey.core.effects import AskModel, EndRun, ListTools
 from abey.core.events import Run
+from abey.core.finding import holds_input
 from abey.core.history import history, request_hash
 from abey.core.machine import ActiveRun, Draft, Invocation
 from abey.core.session import AnswerEntry, Session, open_calls
-from abey.core.turns import commit_batch, finish_closing, reach_limit
+from abey.core.turns import commit_batch, end_turn, finish_closing, reach_limit
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.session import Driver
@@ -22,17 +23,18 @@ MOST_CONSEQUENCES = 10_000
 """Far more than a batch of calls and a queue of inputs can have: a law against going round for ever."""
 
 
-def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
-    """The next generation starts; the request that asked for it waits for it."""
+def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), input_id: str | None = None) -> Draft:
+    """The next generation starts; the request that asked for it, maybe with an input, waits for it."""
     generation = draft.work.generation + 1
-    active = ActiveRun(run, generation, awaits=awaits)
+    active = ActiveRun(run, generation, awaits=awaits, input_id=input_id)
     work = replace(draft.work, generation=generation, run=active, rested=frozenset())
     return replace(draft.with_work(work), generation=generation)
 
 
-def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset()) -> Draft:
-    """A run is promised, and starts when what goes on now is over; the request that asked for it waits for it."""
-    promise = ActiveRun(run, draft.work.generation + 1, awaits=awaits)
+def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), input_id: str | None = None) -> Draft:
+    """A run is promised, and starts when what goes on now is over; the request that asked for it, maybe with an input,
+    waits for it."""
+    promise = ActiveRun(run, draft.work.generation + 1, awaits=awaits, input_id=input_id)
     work = replace(draft.work, generation=promise.generation, promised=(*draft.work.promised, promise))
     return replace(draft.with_work(work), generation=promise.generation)
 
@@ -49,19 +51,41 @@ def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft
 def settle(draft: Draft) -> Draft:
     """Whatever follows from what has just happened, until a model, a tool or somebody outside must act."""
     for _ in range(MOST_CONSEQUENCES):
-        after = _settle_once(draft)
+        after = _promises_kept(_settle_once(draft))
         if after is draft:
             return draft
         draft = after
     raise RuntimeError(f"session {draft.session.id} does not come to rest at revision {draft.session.revision}")
 
 
+def _promises_kept(draft: Draft) -> Draft:
+    """A run that was promised to an input which has come to its end meanwhile has nothing left to drive."""
+    waiting = {queued.input_id for queued in draft.session.queue} if draft.work.promised else ()
+    for promise in draft.work.promised:
+        outcome = None if promise.input_id in waiting else _input_outcome(draft.session, promise.input_id)
+        if outcome is not None:
+            others = tuple(one for one in draft.work.promised if one is not promise)
+            draft = draft.do(EndRun(promise.generation, outcome, 0))
+            draft = draft.with_work(replace(draft.work, promised=others))
+    return draft
+
+
+def _input_outcome(session: Session, input_id: str | None) -> str | None:
+    """What a run comes to that was promised to an input which does not wait; None while its turn is open."""
+    if input_id in session.dropped:
+        return "cancelled"
+    turn = next((one for one in reversed(session.turns) if input_id is not None and holds_input(one, input_id)), None)
+    if turn is None or turn.end is None:
+        return None
+    return "cancelled" if turn.end == "cancelled" else "completed"
+
+
 def close_leftovers(draft: Draft) -> Draft:
-    """The closing record that a crash kept from being written."""
+    """The closing record that a crash kept from being written, and what an end commits."""
     turn = draft.session.open_turn
     if turn is not None and draft.session.state == "completed":
         answer = next(entry for entry in reversed(turn.entries) if isinstance(entry, AnswerEntry))
-        return draft.write(j.Final(turn_id=turn.turn_id, step_id=answer.step_id))
+        return end_turn(draft, j.Final(turn_id=turn.turn_id, step_id=answer.step_id))
     return draft
 
 
@@ -185,7 +209,8 @@ def _ask_model(draft: Draft) -> Draft:
         request_hash=request_hash(session),
         config_hash=agent.config_hash,
         driven_by=_driver(draft),
-        sums_up=up_to,
+        sums_up=None if up_to is None else up_to.revision,
+        sums_up_place=None if up_to is None else up_to.place,
     )
     request = _request(session, agent) if up_to is None else summary_request(session, agent, up_to)
     draft = draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request))
@@ -193,8 +218,9 @@ def _ask_model(draft: Draft) -> Draft:
 
 
 def _request(session: Session, agent: Agent) -> ModelRequest:
-    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
-    return ModelRequest(agent.system_prompt, history(session), tools, session.tries)
+    offered = (tool for tool in agent.tools.values() if tool.offered)
+    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in offered)
+    return ModelRequest(agent.system_prompt, history(session), tools, session.tries, agent.output_schema)
 
 
 def _driver(draft: Draft) -> Driver:

@@ -23,7 +23,7 @@ def titled(session: Session, data: j.RecordData) -> Session:
     match data:
         case j.Updated(title=str(title)):
             return replace(session, title=title, titled=True)
-        case j.Input(parts=parts) | j.InputQueued(parts=parts):
+        case j.Input(repairs=None, parts=parts) | j.InputQueued(parts=parts):
             title = title_of(parts)
             unnamed = not session.titled and session.title == session.created.agent
             return replace(session, title=title, titled=True) if title and unnamed else session

@@ -6,18 +6,15 @@ from abey.core.children import end_children, let_go
 from abey.core.effects import Abort, StartGrace
 from abey.core.events import Cancel, Stop
 from abey.core.machine import Closing, Draft
-from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.session import AnswerEntry, open_calls, queue_order
 from abey.protocol import journal as j
 
 
 def commit_batch(draft: Draft, batch: AnswerEntry) -> Draft:
     """Every call of the batch has a result: they go into the transcript together, then the interrupts that wait."""
+    draft = _results(draft, batch)
     turn = draft.session.open_turn
-    if turn is None:
-        raise ValueError("a batch belongs to an open turn")
-    ids = tuple(call.call_id for call in batch.calls)
-    draft = draft.write(j.ToolResults(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids))
-    if draft.work.closing is not None:
+    if turn is None or draft.work.closing is not None:
         return draft
     for queued in draft.session.queue:
         if queued.delivery == "interrupt":
@@ -25,12 +22,20 @@ def commit_batch(draft: Draft, batch: AnswerEntry) -> Draft:
     return draft
 
 
+def _results(draft: Draft, batch: AnswerEntry) -> Draft:
+    turn = draft.session.open_turn
+    if turn is None:
+        raise ValueError("a batch belongs to an open turn")
+    ids = tuple(call.call_id for call in batch.calls)
+    return draft.write(j.ToolResults(turn_id=turn.turn_id, step_id=batch.step_id, call_ids=ids))
+
+
 def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
     """The turn is over, and the write that says so commits the head of the queue as the next turn's input."""
     draft = draft.write(ending)
-    if draft.work.run is not None:
-        draft = draft.with_work(replace(draft.work, run=replace(draft.work.run, turn_over=True)))
-    queue = queue_order(draft.session)
+    queue, run = queue_order(draft.session), draft.work.run
+    if run is not None and all(queued.input_id != run.input_id for queued in queue):
+        draft = draft.with_work(replace(draft.work, run=replace(run, turn_over=True)))
     return draft.write(_committed(queue[0], draft.mint("turn"))) if queue else draft
 
 
@@ -43,7 +48,7 @@ def reach_limit(draft: Draft, message: str) -> Draft:
         told = j.CallFinished(call_id=call.call_id, outcome="cancelled", output=f"not run: {message}")
         draft = let_go(draft, call).write(told)
     if draft.session.batch is not None:
-        draft = commit_batch(draft, draft.session.batch)
+        draft = _results(draft, draft.session.batch)  # an interrupt begins a turn of its own: this one has no answer
     return end_turn(draft, j.Failed(turn_id=turn.turn_id, end="limit", kind="budget/exhausted", message=message))
 
 
@@ -91,7 +96,7 @@ def finish_closing(draft: Draft) -> Draft:
         )
     batch = draft.session.batch
     if batch is not None:
-        draft = commit_batch(draft, batch)
+        draft = _results(draft, batch)
     phase_over = replace(draft.work, live=(), phase="none", closing=None)
     draft = draft.with_work(phase_over)
     if closing.ending == "cancel":
@@ -106,10 +111,7 @@ def finish_closing(draft: Draft) -> Draft:
     return draft.with_work(replace(draft.work, run=replace(run, turn_over=True) if run else None))
 
 
-def queue_order(session: Session) -> list[j.InputQueued]:
-    """The inputs that wait, in the order in which they will be committed."""
-    return sorted(session.queue, key=lambda queued: queued.delivery != "interrupt")
-
-
-def _committed(queued: j.InputQueued, turn_id: str) -> j.Input:
+def _committed(queued: j.InputQueued, turn_id: str) -> j.Input | j.Continued:
+    if queued.continues:
+        return j.Continued(turn_id=turn_id, input_id=queued.input_id, client=queued.client)
     return j.Input(turn_id=turn_id, input_id=queued.input_id, parts=queued.parts, client=queued.client)

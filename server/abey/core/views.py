@@ -4,17 +4,21 @@ from collections.abc import Iterator
 
 from abey.core.agent import Agent
 from abey.core.agent_views import with_agent
+from abey.core.call import Call
 from abey.core.completing import pending_kind
 from abey.core.history import result_of
 from abey.core.machine import Machine
 from abey.core.pending_views import bare_pending, shown_arguments
-from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn, open_calls
+from abey.core.session import AnswerEntry, InputEntry, NoteEntry, Session, Turn, open_calls, queue_order
 from abey.protocol import session as s
 from abey.protocol import transcript as t
 from abey.protocol.blocks import TextBlock
-from abey.protocol.journal import CallResolved
+from abey.protocol.journal import CallResolved, InputQueued, Rewound
 from abey.protocol.notifications import Attention, Summary
-from abey.protocol.outcomes import AnyOutcome, Resolution
+from abey.protocol.outcomes import Answer, AnyOutcome, Resolution
+
+QUEUED_TEXT = 200
+"""Characters of an input that waits: enough to tell it from the others."""
 
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
@@ -36,7 +40,7 @@ def bare_view(machine: Machine) -> s.Session:
         revision=session.revision,
         turn=_turn(turn) if turn else None,
         pending=bare_pending(session),
-        queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in session.queue),
+        queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in queue_order(session)),
         output=output(session),
         last_error=session.last_error,
         paused=session.paused,
@@ -52,6 +56,16 @@ def bare_view(machine: Machine) -> s.Session:
         config_hash=session.config_hash,
         config_state="stale",
     )
+
+
+def queued_texts(session: Session) -> dict[str, str]:
+    """How the words of the inputs that wait begin, by their ids; without those that have none."""
+    texts = {one.input_id: _words(one)[:QUEUED_TEXT] for one in session.queue}
+    return {input_id: text for input_id, text in texts.items() if text}
+
+
+def _words(waits: InputQueued) -> str:
+    return "\n".join(part.text[:QUEUED_TEXT] for part in waits.parts if isinstance(part, t.TextPart))
 
 
 def summary_view(machine: Machine) -> Summary:
@@ -98,10 +112,12 @@ def items(session: Session) -> Iterator[t.Item]:
 def turn_items(turn: Turn) -> Iterator[t.Item]:
     for entry in turn.entries:
         match entry:
+            case InputEntry(repairs=True):
+                yield _item(turn, entry, entry.place, "note", text=_repair_text(entry))
             case InputEntry():
-                yield _item(turn, entry, 0, "input", parts=entry.parts)
+                yield _item(turn, entry, entry.place, "input", parts=entry.parts)
             case NoteEntry():
-                yield _item(turn, entry, 0, "note", text=entry.text)
+                yield _item(turn, entry, entry.place, "note", text=entry.text)
             case AnswerEntry():
                 yield from _answer_items(turn, entry)
 
@@ -116,13 +132,26 @@ def resolution_view(call: Call) -> Resolution:
         text = f"{how} by {who} at {at}" + (f": {message}" if message else "")
         return Resolution(kind=kind, by=by, client=resolved.client, at=at, message=message, text=text)
     at = call.ended_at or call.decided_at or ""
+    if call.rewound is not None:
+        return rewound_view(call.rewound, at)
     outcome = call.state if call.state in ("expired", "cancelled") else "finished"
     by = "the policy" if call.state == "denied" else "abey"
     return Resolution(kind=outcome, by=by, at=at, text=f"{outcome} at {at}, before anybody answered")
 
 
+def rewound_view(rewound: Rewound, at: str) -> Resolution:
+    """What came of a call that was open when the session went back to before it."""
+    client = rewound.client
+    by = client.name if client else "abey"
+    who = f"{by} ({client.kind})" if client else by
+    text = f"rewound by {who} at {at}: the session went back to revision {rewound.to}"
+    return Resolution(kind="rewound", by=by, client=client, at=at, text=text)
+
+
 def _past(resolved: CallResolved) -> str:
-    kind = resolved.outcome.kind
+    kind, outcome = resolved.outcome.kind, resolved.outcome
+    if isinstance(outcome, Answer) and isinstance(outcome.value, bool):
+        return f"answered {'yes' if outcome.value else 'no'}"
     return "declined" if resolved.answers_question and kind == "cancel" else _PAST[kind]
 
 
@@ -139,6 +168,11 @@ _PAST = {
 
 def _turn(turn: Turn) -> s.TurnInfo:
     return s.TurnInfo(turn_id=turn.turn_id, n=turn.n, started_at=turn.started_at, ended_at=turn.ended_at, end=turn.end)
+
+
+def _repair_text(entry: InputEntry) -> str:
+    said = "".join(part.text for part in entry.parts if isinstance(part, t.TextPart))
+    return f"the model was asked again: {said}"
 
 
 def _text(answer: AnswerEntry) -> str:

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.finding import calls_of, turns_of_all_lines
+from abey.core.session import Session, open_calls
 from abey.protocol.base import Timestamp
 
 
 def issued_tokens(session: Session) -> Iterator[str]:
-    """The token of every call that was ever decided, whatever became of it."""
-    for turn in session.turns:
-        for entry in turn.entries:
-            for call in entry.calls if isinstance(entry, AnswerEntry) else ():
-                if call.verdict is not None:
-                    yield call.verdict.token
+    """The token of every call that was ever decided, whatever became of it, on all lines."""
+    calls = (call for turn in turns_of_all_lines(session) for call in calls_of(turn))
+    return iter(dict.fromkeys(call.verdict.token for call in calls if call.verdict is not None))
 
 
 def next_deadline(session: Session, now: Timestamp) -> Timestamp | None:

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from abey.core.agent import Agent
 from abey.core.policy import Link, judge
+from abey.core.session import Session
 from abey.daemon.services import Services, lent_by
 from abey.errors import InvalidArguments
 from abey.protocol import queries as q
@@ -53,10 +55,12 @@ class AgentFiles:
 
     async def explain(self, peer: Peer, params: q.ExplainParams) -> q.ExplainResult:
         _refuse_relative(params.cwd)
+        session: Session | None = None
         if params.session_id is not None:
             machine, _damage = await self._services.sessions.look(params.session_id)
-            agent = await self._services.versions.prepared(machine.session)
-            laws = self._services.laws.of(machine.session)
+            session = machine.session
+            agent = await self._services.versions.prepared(session)
+            laws = self._services.laws.of(session)
         else:
             agent, _path, workspace = await self._services.registry.aside.run(
                 self._services.agent_named,
@@ -69,17 +73,28 @@ class AgentFiles:
             laws = await self._services.registry.aside.run(
                 self._services.laws.at, params.cwd or "/", workspace, lent_by(peer)
             )
+        agent = await self._services.with_tools(agent, [params.tool])
+        if session is not None:
+            agent = self._services.toolbox.equip(agent, session)
         tool = agent.tools.get(params.tool)
         if tool is None:
-            names = ", ".join(sorted(agent.tools)) or "none"
-            message = f"{agent.slug} has no tool {params.tool!r}; its tools are: {names}"
-            raise InvalidArguments(message, errors=["tool is unknown"])
+            raise _no_tool(agent, params.tool)
         judgement = judge(agent, tool, {} if params.arguments is None else params.arguments, laws)
         return q.ExplainResult(
             disposition=judgement.disposition,
             rule=judgement.rule.wire() if judgement.rule else None,
             chain=tuple(_link(link) for link in judgement.chain),
         )
+
+
+def _no_tool(agent: Agent, name: str) -> InvalidArguments:
+    """Only a session knows the tools of servers and the like, from when it has asked them."""
+    names = ", ".join(sorted(agent.tools)) or "none"
+    unasked = sorted(f"{source.prefix}*" for source in agent.sources) if agent.sources else []
+    more = f"; not asked yet, as a step of a session does: {', '.join(unasked)}" if unasked else ""
+    return InvalidArguments(
+        f"{agent.slug} has no tool {name!r}; its tools are: {names}{more}", errors=["tool is unknown"]
+    )
 
 
 def key_facts(keys: Keys, env: Mapping[str, str] | None, config: AgentConfig) -> Iterator[Fact]:

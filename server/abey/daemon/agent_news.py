@@ -11,7 +11,7 @@ from abey.protocol.notifications import CONFIG_CHANGED, ConfigChanged, FileDiagn
 from abey.protocol.queries import AgentListing, AgentListResult
 from abey.rpc.peer import Peer
 from abey.runtime.agents.registry import Registry
-from abey.runtime.agents.watching import Watching
+from abey.runtime.agents.watching import Watch, Watching, watch_folders
 from abey.shared.escaping import escape_line
 
 log = logging.getLogger(__name__)
@@ -25,11 +25,11 @@ class AgentNews:
     """After each change that makes a difference each of the `peers` hears what it would be listed now; who subscribed
     at the registry is told, too. Files are looked at aside."""
 
-    def __init__(self, registry: Registry, peers: Callable[[], Sequence[Peer]]) -> None:
+    def __init__(self, registry: Registry, peers: Callable[[], Sequence[Peer]], watch: Watch = watch_folders) -> None:
         self._registry = registry
         self._peers = peers
         self._last: dict[View, AgentListResult] = {}
-        self._watching = Watching(registry.stamps, registry.folders, self._changed, registry.aside)
+        self._watching = Watching(registry.stamps, registry.folders, self._changed, registry.aside, watch)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:

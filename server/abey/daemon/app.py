@@ -1,48 +1,35 @@
 """The composition root: the only place that knows which part is behind which port."""
 
 import asyncio
-from typing import Any
 
-from abey.daemon.agent_files import AgentFiles
 from abey.daemon.agent_news import AgentNews
-from abey.daemon.attaching import Attaching
-from abey.daemon.completing import Completing
-from abey.daemon.diffs import Diffs
+from abey.daemon.bindings import Rooms, bound
 from abey.daemon.doctor import make_doctor
-from abey.daemon.driving import Driving
 from abey.daemon.editors.making import make_editors
 from abey.daemon.families import Families
 from abey.daemon.greeting import Greeting
 from abey.daemon.idempotency import Repeats
-from abey.daemon.isolation import Isolating
-from abey.daemon.listing import Listing
-from abey.daemon.outputs import Outputs
 from abey.daemon.publish import Publisher
-from abey.daemon.reading import Reading
 from abey.daemon.rules import Rules
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
 from abey.daemon.subscriptions import Subscriptions
-from abey.daemon.summaries import Summaries
-from abey.daemon.tooling import make_sandbox, make_tools, own_of
+from abey.daemon.tooling import make_sandbox, own_of
 from abey.daemon.transfer import Transfer
 from abey.daemon.trusting import Trusting, make_registry
-from abey.daemon.upkeep import Upkeep
-from abey.protocol import methods as m
+from abey.daemon.world import WORLD, World
 from abey.protocol import params as p
 from abey.protocol import requests as r
-from abey.rpc.dispatch import Binding, Surface, bind
+from abey.rpc.dispatch import Surface
 from abey.rpc.peer import Peer
 from abey.runtime.agents.children import Described
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
-from abey.runtime.clock import SystemClock
 from abey.runtime.index.database import Database
 from abey.runtime.index.index import Index
 from abey.runtime.keeping import Keeping
 from abey.runtime.laws import Lawgiving
 from abey.runtime.models.keys import Keys
-from abey.runtime.models.making import make_models
 from abey.runtime.models.network import Network
 from abey.runtime.ports import Ports
 from abey.runtime.remembering import Remembering
@@ -57,16 +44,19 @@ from abey.runtime.transfer.adopting import Adopting
 DRAIN_SECONDS = 10.0
 
 
-def create(settings: Settings, io: FileIO | None = None) -> "App":
-    """The daemon of these settings, not started yet; `io` stands between it and the disk."""
-    return App(settings, io or FileIO(settings.durability))
+def create(settings: Settings, io: FileIO | None = None, world: World = WORLD) -> "App":
+    """The daemon of these settings, not started yet; `io` stands between it and the disk, `world` between it and all
+    else."""
+    return App(settings, io or FileIO(settings.durability), world)
 
 
 class App:
     """What main serves: the surface of methods, and the work behind it."""
 
-    def __init__(self, settings: Settings, io: FileIO) -> None:
-        clock = SystemClock()
+    _draining: asyncio.Task[None] | None = None
+
+    def __init__(self, settings: Settings, io: FileIO, world: World) -> None:
+        clock = world.clock
         self._settings = settings
         self._helper = ProcessHelper()
         self._greeting = Greeting(settings, clock.now())
@@ -78,14 +68,14 @@ class App:
         self._subscriptions = Subscriptions(sessions.log_of, versions.then)
         self._publisher = Publisher(self._subscriptions)
         sessions.on_keep = self._publisher.kept
-        self._news = AgentNews(registry, self._publisher.everybody)
+        self._news = AgentNews(registry, self._publisher.everybody, world.watch)
         self._trusting = Trusting(trust, clock, registry.aside, self._news.look)
         keys = Keys(settings.config_dir, settings.env)
         families = Families(sessions, versions, registry, keys, store, lambda: self._scheduler)
         self._children = families.children
         self._remembering = Remembering(settings.config_dir / "rules.json", io)
         self._laws = Lawgiving(floors, self._remembering)
-        ports = self._ports(clock, registry, keys, families, io)
+        ports = self._ports(world, registry, keys, families, io)
         scheduler = self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
@@ -94,11 +84,11 @@ class App:
         self._services = Services(
             settings, clock, registry, versions, sessions, scheduler, keys, self._children, self._laws, ports.toolbox
         )
-        self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io)
+        self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io, ports.hooks)
         self._transfer = Transfer(self._services, store, io, self._adopting)
         self._rules = Rules(self._services, self._remembering, self._index, self._publisher)
         self._repeats = Repeats(self._services, self._keeping)
-        self._bindings = {binding.method.name: binding for binding in self._bound()}
+        self._bindings = {binding.method.name: binding for binding in bound(self._rooms())}
         self._editors, self._plain, agent_documents = make_editors(
             self._services, self._bindings, store.exists, self._index
         )
@@ -106,25 +96,28 @@ class App:
         self._publisher.follow(agent_documents)
         self.surface = self._surface()
 
-    def _ports(self, clock: SystemClock, registry: Registry, keys: Keys, families: Families, io: FileIO) -> Ports:
-        env = self._settings.env
+    def _ports(self, world: World, registry: Registry, keys: Keys, families: Families, io: FileIO) -> Ports:
+        env, clock = self._settings.env, world.clock
         own = own_of(self._settings, registry)
-        sandbox = make_sandbox(self._settings, registry, io)
-        tooling = make_tools(self._helper, clock, env, own, sandbox, self._publisher)
+        sandbox = make_sandbox(self._settings, registry, io, world.find)
+        tooling = world.tooling(self._helper, clock, env, own, sandbox, self._publisher)
         return Ports(
             clock=clock,
             store=self._store,
             agents=registry,
-            models=make_models(clock, keys, Network(env)),
+            models=world.models(clock, keys, Network(env)),
             tools={**tooling.runners, "agent": families.runner},
             children=families.children,
             toolbox=Described(tooling.toolbox, registry),
+            kept_open=tooling.states,
+            hooks=tooling.hooks,
             preview=tooling.preview,
             check=check_arguments,
             listener=self._publisher,
             rules=self._remembering,
             laws=self._laws,
             isolation=sandbox,
+            tracing=world.tracing(env),
         )
 
     def _surface(self) -> Surface:
@@ -155,6 +148,8 @@ class App:
 
     async def close(self) -> None:
         """Ends the work in flight."""
+        if self._draining is not None:
+            self._draining.cancel()
         await self._news.close()
         await self._doctor.close()
         await self._keeping.close()
@@ -170,11 +165,21 @@ class App:
         self._services.registry.aside.close()
 
     async def _shutdown(self, _: Peer, params: r.ShutdownParams) -> p.Nothing:
+        """Who asked may leave: the daemon ends all the same."""
         if params.mode == "drain":
-            await self.drain()
-        # The reply goes out before the end begins.
-        asyncio.get_running_loop().call_later(0.05, self.stop_requested.set)
+            self._draining = self._draining or asyncio.create_task(self._drained())
+            await asyncio.shield(self._draining)
+        else:
+            self._end_soon()
         return p.Nothing()
+
+    async def _drained(self) -> None:
+        await self.drain()
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        """The reply goes out before the end begins."""
+        asyncio.get_running_loop().call_later(0.05, self.stop_requested.set)
 
     def _joined(self, peer: Peer) -> None:
         self._publisher.joined(peer)
@@ -186,60 +191,20 @@ class App:
         self._editors.desk.left(peer)
         self._plain.left(peer)
 
-    def _bound(self) -> tuple[Binding[Any, Any], ...]:
-        keyed = self._repeats
-        driving = Driving(self._services)
-        reading = Reading(self._services, self._greeting.info, lambda: self._publisher.clients)
-        listing = Listing(self._services, self._index)
-        files = AgentFiles(self._services)
-        attaching = Attaching(self._services, self._subscriptions, Summaries(self._services, self._index))
-        return (
-            keyed.bind(m.START, driving.start, driving.shown),
-            keyed.bind(m.STEP, driving.step, driving.stepped),
-            keyed.bind(m.RUN, driving.run, driving.ran),
-            keyed.bind(m.RESUME, driving.resume, driving.ran),
-            keyed.bind(m.PAUSE, driving.pause, driving.shown),
-            keyed.bind(m.SEND, driving.send, driving.sent),
-            bind(m.PENDING, listing.pending),
-            *self._answering(),
-            keyed.bind(m.CANCEL, driving.cancel, driving.closed),
-            keyed.bind(m.STOP, driving.stop, driving.closed),
-            keyed.join(m.REOPEN, driving.reopen),
-            bind(m.GET, reading.get),
-            bind(m.TRANSCRIPT, reading.transcript),
-            bind(m.SESSIONS, listing.sessions),
-            bind(m.EVENTS, reading.events),
-            bind(m.ATTACH, attaching.attach),
-            bind(m.DETACH, attaching.detach),
-            bind(m.OUTPUT, Outputs(self._services, self._store).output),
-            bind(m.DIFF, Diffs(self._services).diff),
-            *self._upkeep(),
-            bind(m.DOCTOR, self._doctor.doctor),
-            bind(m.GC, self._doctor.gc),
-            bind(m.EXPORT, self._transfer.export),
-            keyed.bind(m.IMPORT, self._transfer.import_, driving.shown),
-            bind(m.LIST, files.list),
-            bind(m.VALIDATE, files.validate),
-            bind(m.TRUST, self._trusting.trust),
-            self._rules.bound(keyed),
-            bind(m.EXPLAIN, files.explain),
-            bind(m.STATUS, reading.status),
-            bind(m.SHUTDOWN, self._shutdown),
-        )
-
-    def _answering(self) -> tuple[Binding[Any, Any], ...]:
-        completing, isolating = Completing(self._services, self._rules.applying), Isolating(self._services)
-        return (
-            self._repeats.bind(m.COMPLETE, completing.complete, completing.completed),
-            self._repeats.bind(m.RUN_ISOLATED, isolating.run, isolating.ran),
-        )
-
-    def _upkeep(self) -> tuple[Binding[Any, Any], ...]:
-        keyed, upkeep = self._repeats, Upkeep(self._services, self._keeping)
-        return (
-            keyed.bind(m.UPDATE, upkeep.update, upkeep.shown),
-            keyed.join(m.DELETE, upkeep.delete),
-            keyed.join(m.RESTORE, upkeep.restore),
-            bind(m.TRASH, upkeep.trash),
-            keyed.join(m.REPAIR, upkeep.repair),
+    def _rooms(self) -> Rooms:
+        return Rooms(
+            services=self._services,
+            store=self._store,
+            greeting=self._greeting,
+            publisher=self._publisher,
+            subscriptions=self._subscriptions,
+            index=self._index,
+            doctor=self._doctor,
+            keeping=self._keeping,
+            adopting=self._adopting,
+            transfer=self._transfer,
+            trusting=self._trusting,
+            rules=self._rules,
+            repeats=self._repeats,
+            shutdown=self._shutdown,
         )

@@ -75,6 +75,7 @@ class Attaching:
             return await self._attach_to_all(peer, params)
         if isinstance(params.after, Mapping):
             raise InvalidArguments("after is a number where one session is named", errors=["after is not a number"])
+        await self._services.look(params.session_id)
         live = await self._services.sessions.get(params.session_id)
         if params.after is not None:
             look = await self._look(live.id, params.after, _Room())
@@ -119,7 +120,7 @@ class Attaching:
     async def _look(self, session_id: str, after: int, room: _Room) -> _Look:
         """What was missed of a session, and the session as it is when this returns."""
         with suppress(AbeyError):  # what became of it is told
-            await self._services.sessions.entry(session_id)
+            await self._services.look(session_id)
         entry = self._services.sessions.peek(session_id)
         if not isinstance(entry, Live):
             return _Look(a.Attached(session_id=session_id, status="damaged" if entry else "unknown"))

@@ -3,8 +3,10 @@
 import asyncio
 
 from abey.core import events as e
+from abey.core.call import Call
 from abey.core.completing import pending_kind
-from abey.core.session import Call, open_calls
+from abey.core.finding import find_call
+from abey.core.session import open_calls
 from abey.core.views import resolution_view
 from abey.core.waiting import issued_tokens
 from abey.daemon.idempotency import Done, Outcome, keyed
@@ -53,7 +55,7 @@ def _call_of(live: Live, token: str) -> Call:
     """The call with this token, or with the one that begins so."""
     session = live.machine.session
     whole = (one for one in issued_tokens(session) if one.startswith(token))
-    found = session.find_call(token) or session.find_call(next(whole, ""))
+    found = find_call(session, token) or find_call(session, next(whole, ""))
     if found is None:
         raise AbeyError(f"token {token} is gone")
     return found[1]

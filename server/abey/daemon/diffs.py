@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 
-from abey.core.session import AnswerEntry, Call, Session
+from abey.core.call import Call
+from abey.core.finding import find_call
+from abey.core.session import AnswerEntry, Session
 from abey.daemon.paging import cursor_at, fitting_views, start_of
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments, UnknownToken
@@ -27,7 +29,7 @@ class Diffs:
     async def _changes(self, params: DiffParams) -> list[FileChange]:
         if params.token is not None:
             live, token = await self._services.sessions.of_token(params.token)
-            found = live.machine.session.find_call(token)
+            found = find_call(live.machine.session, token)
             if found is None:
                 raise UnknownToken(f"no call has the token {token}")
             return list(_of_call(found[1]))

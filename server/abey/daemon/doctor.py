@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 
 from abey.daemon.services import Services
 from abey.protocol import params as p
 from abey.protocol import upkeep as u
 from abey.rpc.dispatch import fitting
 from abey.rpc.peer import Peer
+from abey.runtime.around import FoundExtension, Hooks
 from abey.runtime.collecting import Collector
 from abey.runtime.doctor.checkup import examine
 from abey.runtime.doctor.findings import Finding
@@ -21,7 +23,7 @@ from abey.runtime.tools.helper import ProcessHelper
 
 
 def make_doctor(
-    services: Services, keeping: Keeping, database: Database, helper: ProcessHelper, io: FileIO
+    services: Services, keeping: Keeping, database: Database, helper: ProcessHelper, io: FileIO, hooks: Hooks
 ) -> "Doctor":
     """The doctor of a daemon, and who clears up there."""
 
@@ -29,23 +31,31 @@ def make_doctor(
         await keeping.delete(session_id, revision, force=False)
 
     collector = Collector(services.settings.state_dir, io, services.sessions, services.clock, delete)
-    return Doctor(services, database, helper, Host(io), collector)
+    return Doctor(services, database, helper, hooks, Host(io), collector)
 
 
 class Doctor:
     """Handlers."""
 
     def __init__(
-        self, services: Services, database: Database, helper: ProcessHelper, host: Host, collector: Collector
+        self,
+        services: Services,
+        database: Database,
+        helper: ProcessHelper,
+        hooks: Hooks,
+        host: Host,
+        collector: Collector,
     ) -> None:
         self._services = services
         self._database = database
         self._helper = helper
+        self._hooks = hooks
         self._host = host
         self._collector = collector
 
     async def doctor(self, peer: Peer, _: p.NoParams) -> u.DoctorResult:
-        found = await asyncio.to_thread(examine, self._host, self._subject(peer))
+        subject = self._subject(peer, await self._hooks.found())
+        found = await asyncio.to_thread(examine, self._host, subject)
         shown = tuple(_finding(one) for one in found)
         return u.DoctorResult(findings=shown[: fitting(shown)])
 
@@ -64,7 +74,7 @@ class Doctor:
         """Waits for what is being cleared up."""
         await self._collector.close()
 
-    def _subject(self, peer: Peer) -> Subject:
+    def _subject(self, peer: Peer, extensions: Sequence[FoundExtension]) -> Subject:
         settings, sessions = self._services.settings, self._services.sessions
         env = settings.env if peer.options.env is None else peer.options.env
         loaded = sessions.loaded
@@ -76,6 +86,7 @@ class Doctor:
             whole=frozenset(live.id for live in loaded if live.failure is None),
             failed={live.id: live.failure.message for live in loaded if live.failure is not None},
             disagreements=dict(sessions.disagreements),
+            extensions=extensions,
         )
         return Subject(settings.state_dir, settings.config_dir, settings.socket, env, running)
 

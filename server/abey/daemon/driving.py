@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from typing import Any, TypeVar
 
 from abey.core import events as e
 from abey.core.answering import STARTED, place_in_queue, run_outcome
@@ -10,11 +11,13 @@ from abey.core.idempotency import Keyed, input_id
 from abey.core.ids import ulid
 from abey.core.titles import title_of
 from abey.daemon.idempotency import Done, Outcome, keyed, new_id, refuse_made
-from abey.daemon.services import Services, lent_by
+from abey.daemon.services import Named, Services, lent_by
 from abey.errors import DaemonDraining, InvalidArguments
+from abey.protocol import lines as li
 from abey.protocol import methods as m
 from abey.protocol import requests as r
 from abey.protocol.journal import Created
+from abey.protocol.methods import Method
 from abey.protocol.session import Session
 from abey.protocol.transcript import Part, TextPart
 from abey.rpc.peer import Peer
@@ -22,6 +25,8 @@ from abey.runtime.clock import millis_of
 from abey.runtime.live import Live
 from abey.runtime.scheduler import Submitted
 from abey.runtime.tools.environment import allowed_environment
+
+E = TypeVar("E", bound=r.SessionEffect)
 
 INTERRUPTED = "interrupted"
 RUNS: dict[str, e.Run | None] = {"none": None, "step": e.STEP, "turn": e.THIS_TURN}
@@ -39,29 +44,17 @@ class Driving:
         parts = _parts(params.prompt, params.parts)
         env = environment(self._services, peer)
         cwd = folder(params.cwd, env)
-        agent, path, workspace = await self._services.registry.aside.run(
-            self._services.agent_named, params.agent, params.agent_file, params.config, cwd, lent_by(peer)
-        )
+        named = await named_by(self._services, peer, params, cwd)
         session_id = await new_id(self._services, params)
         await refuse_made(self._services, session_id, params.if_revision)
-        created = Created(
-            session_id=session_id,
-            agent=agent.slug,
-            agent_file=path,
-            workspace=workspace,
-            config=agent.config,
-            config_hash=agent.config_hash,
-            cwd=cwd,
-            title=params.title or title_of(parts) or agent.slug,
-            env=allowed_environment(env),
-            client=peer.client,
-        )
+        title = params.title or title_of(parts) or named.agent.slug
+        created = created_of(named, session_id, cwd, title, env, peer)
         event = e.Start(created, e.NewInput(parts) if parts else None, RUNS[params.run])
         request = keyed(m.START, params, waits=params.wait)
         with self._services.keys.driven(session_id, peer.options.env):
-            submitted = await self._services.scheduler.start(event, agent, request)
+            submitted = await self._services.scheduler.start(event, named.agent, request)
         if params.wait:
-            await self._ended(submitted)
+            await self.ended(submitted)
         return Done(submitted.live, submitted.transition.answer)
 
     async def step(self, peer: Peer, params: r.StepParams) -> Done:
@@ -81,10 +74,7 @@ class Driving:
         return await self._drive(peer, params, event, keyed(m.RESUME, params, waits=params.wait), wait=params.wait)
 
     async def pause(self, peer: Peer, params: r.PauseParams) -> Done:
-        live = await self._services.sessions.get(params.session_id)
-        event, request = e.Pause(params.reason, peer.client), keyed(m.PAUSE, params)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
-        return Done(live, submitted.transition.answer)
+        return await submit(self._services, m.PAUSE, params, e.Pause(params.reason, peer.client))
 
     async def send(self, peer: Peer, params: r.SendParams) -> Done:
         live = await self._services.sessions.get(params.session_id)
@@ -93,7 +83,7 @@ class Driving:
         with self._services.keys.driven(live.id, peer.options.env):
             submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
         if params.wait:
-            await self._ended(submitted)
+            await self.ended(submitted)
         return Done(live, submitted.transition.answer)
 
     async def cancel(self, peer: Peer, params: r.CancelParams) -> Done:
@@ -149,6 +139,8 @@ class Driving:
             await live.changed.wait()
         if live.failure is not None:
             raise live.refusal()
+        if live.machine.session.stopped:
+            await self._services.scheduler.let_go(live)
         return Done(live, submitted.transition.answer)
 
     async def _drive(
@@ -157,10 +149,10 @@ class Driving:
         live = await self._services.sessions.get(params.session_id)
         with self._services.keys.driven(live.id, peer.options.env):
             submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
-        end = await self._ended(submitted) if wait else None
+        end = await self.ended(submitted) if wait else None
         return Done(live, STARTED if end is None else run_outcome(end))
 
-    async def _ended(self, submitted: Submitted) -> EndRun | None:
+    async def ended(self, submitted: Submitted) -> EndRun | None:
         """How the run ended that the request waits for. A model failure carries the session that it left."""
         if submitted.run is None:
             return None
@@ -170,6 +162,36 @@ class Driving:
             end.error.details |= {"sessionId": session.session_id, "session": session.wire()}
             raise end.error
         return end
+
+
+async def submit(services: Services, method: Method[E, Any], params: E, event: e.Event) -> Done:
+    """What one event came to that nobody waits for. Raises as `Scheduler.submit`, and UnknownSession."""
+    live = await services.sessions.get(params.session_id)
+    submitted = await services.scheduler.submit(live, event, params.if_revision, keyed(method, params))
+    return Done(live, submitted.transition.answer)
+
+
+async def named_by(services: Services, peer: Peer, params: r.StartParams | li.SeedParams, cwd: str) -> Named:
+    """The agent that a request for a new session names. Raises UnknownAgent, InvalidAgent."""
+    return await services.registry.aside.run(
+        services.agent_named, params.agent, params.agent_file, params.config, cwd, lent_by(peer)
+    )
+
+
+def created_of(named: Named, session_id: str, cwd: str, title: str, env: dict[str, str], peer: Peer) -> Created:
+    """The first record of a session that a client makes; `env` is all that this has."""
+    return Created(
+        session_id=session_id,
+        agent=named.agent.slug,
+        agent_file=named.path,
+        workspace=named.workspace,
+        config=named.agent.config,
+        config_hash=named.agent.config_hash,
+        cwd=cwd,
+        title=title,
+        env=allowed_environment(env),
+        client=peer.client,
+    )
 
 
 def environment(services: Services, peer: Peer) -> dict[str, str]:

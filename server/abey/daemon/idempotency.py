@@ -11,6 +11,7 @@ from abey.core.ids import key_id, ulid
 from abey.core.inputs import refuse_revision
 from abey.daemon.services import Services
 from abey.errors import DaemonDraining, InvalidState, Replayed, SessionDamaged, UnknownSession
+from abey.protocol import lines as li
 from abey.protocol import requests as r
 from abey.protocol.base import Json, Repeatable, Wire
 from abey.protocol.journal import KeyedRequest
@@ -145,6 +146,8 @@ class Repeats:
                 return (await self._services.sessions.of_token(token))[0].id
             case r.RunIsolatedParams(session_id=str(session_id)):
                 return session_id
+            case li.ForkParams():
+                return await session_of_key(self._services.sessions, key)
             case r.SessionEffect():
                 return params.session_id
             case RulesParams(session_id=str(session_id)):
@@ -162,7 +165,8 @@ class Repeats:
 
     async def _refuse_deleted(self, session_id: str, params: r.Effect) -> None:
         """Raises InvalidState where the key has made a session that is in the trash now: it makes no second one."""
-        if not isinstance(params, r.NewSession) or params.session_id is not None:
+        makes_one = isinstance(params, li.ForkParams) or (isinstance(params, r.NewSession) and not params.session_id)
+        if not makes_one:
             return
         if any(one.session_id == session_id for one in await self._keeping.trashed()):
             way_out = f"`abey session restore {session_id}` brings it back, and a new session needs a new key"
@@ -220,8 +224,13 @@ async def new_id(services: Services, params: r.NewSession) -> str:
     """The id of a new session: the one that was asked for, or that of the key, or one of ours."""
     if params.session_id is not None:
         return params.session_id
-    if params.idempotency_key is not None:
-        return await session_of_key(services.sessions, params.idempotency_key)
+    return await fresh_id(services, params.idempotency_key)
+
+
+async def fresh_id(services: Services, key: str | None) -> str:
+    """The id of a new session that is asked for under none: that of the key, or one of ours."""
+    if key is not None:
+        return await session_of_key(services.sessions, key)
     return ulid(millis_of(services.clock.now()), services.clock.entropy())
 
 

@@ -76,7 +76,7 @@ class Listing:
 
     async def pending(self, _: Peer, params: q.PendingParams) -> q.PendingResult:
         if params.session_id is not None:
-            machine, damage = await self._services.sessions.look(params.session_id)
+            machine, damage = await self._services.look(params.session_id)
             found = [] if damage else [*self._pending_of(machine)]
         else:
             found = await self._all_pending()
@@ -141,10 +141,12 @@ class Listing:
             with suppress(AbeyError):  # without a version of its agent it is damaged
                 source = json.loads(row.source)
                 agent = await self._services.versions.of_row(*source)
+                view = SessionView.model_validate(json.loads(row.view))
+                agent = await self._services.with_tools(agent, (call.tool for call in view.pending))
                 if session_id not in self._services.sessions.entries:
-                    return with_agent(SessionView.model_validate(json.loads(row.view)), agent, source[2])
+                    return with_agent(view, agent, source[2])
         with suppress(AbeyError):
-            return self._services.show_machine(*await self._services.sessions.look(session_id))
+            return self._services.show_machine(*await self._services.look(session_id))
         return None
 
     async def _rows(self, session_ids: Sequence[str]) -> Mapping[str, Row]:
@@ -168,16 +170,17 @@ class Listing:
                 source = json.loads(row.source)
                 agent = await self._services.versions.of_row(*source)
                 pending = SessionView.model_validate(json.loads(row.view)).pending
+                agent = await self._services.with_tools(agent, (call.tool for call in pending))
                 whole = await self._index.tells_all_of(session_id, pending)
                 if whole and session_id not in self._services.sessions.entries:
                     return pending_with_agent(pending, agent, source[2])
         with suppress(AbeyError):
-            machine, damage = await self._services.sessions.look(session_id)
+            machine, damage = await self._services.look(session_id)
             return () if damage else self._pending_of(machine)
         return ()
 
     def _pending_of(self, machine: Machine) -> tuple[Pending, ...]:
-        pending = pending_view(self._services.now(machine).session, self._services.agent_of(machine))
+        pending = pending_view(self._services.now(machine).session, self._services.equipped(machine))
         return self._services.with_output(machine.session.id, pending)
 
 

@@ -1,16 +1,15 @@
 """The program `abey-daemon`: takes the lock, binds the socket, and only then imports what takes long."""
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from abey.daemon.settings import Settings, read_options, read_settings
+from abey.daemon.signals import one_waits, put_off
 from abey.shared.kinds import EXIT_ERROR, EXIT_OK, EXIT_UNREACHABLE
 
 if TYPE_CHECKING:
@@ -36,8 +35,13 @@ def run(settings: Settings, create: Create) -> int:
         from abey.daemon.forward import forward
 
         return forward(settings)
-    signal.signal(signal.SIGTERM, _leave)
-    return _hold(settings, create)
+    put_off()  # until the loop listens for them
+    code = _hold(settings, create)
+
+    from abey.daemon.leaving import leave_threads
+
+    leave_threads(code)
+    return code
 
 
 def _doctor(as_json: bool) -> int:
@@ -118,11 +122,13 @@ def _serve(settings: Settings, create: Create, ways: "Ways") -> int:
     import asyncio
     import gc
 
-    from abey.daemon.serving import run_daemon
+    from abey.daemon.serving import run_daemon, to_its_end
 
+    if one_waits():
+        return EXIT_OK  # most of what is to be loaded is not needed any more
     # a session is many small values without cycles: looking for them less often opens one a third faster
     gc.set_threshold(50_000, 20, 20)
-    return asyncio.run(run_daemon(settings, create, ways))
+    return asyncio.run(to_its_end(run_daemon(settings, create, ways)))
 
 
 def _application(settings: Settings) -> "App":
@@ -134,11 +140,6 @@ def _application(settings: Settings) -> "App":
 def _now() -> str:
     """As runtime/clock.py tells it, which would first load asyncio."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _leave(_: int, __: FrameType | None) -> NoReturn:
-    """Until the loop listens for signals."""
-    sys.exit(EXIT_OK)
 
 
 def _say(reason: object) -> None:

@@ -5,8 +5,9 @@ import base64
 import codecs
 import json
 
+from abey.core.call import Call
 from abey.core.history import result_of
-from abey.core.session import AnswerEntry, Call, Session
+from abey.core.session import AnswerEntry, Session
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments, InvalidState
 from abey.protocol import upkeep as u

@@ -5,7 +5,8 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from abey.core.views import items
+from abey.core.transcript_views import results_at, shown_turns
+from abey.core.views import items, queued_texts
 from abey.daemon.paging import fitting_views
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments, UnknownSession
@@ -26,12 +27,13 @@ class Reading:
         self._clients = clients
 
     async def get(self, _: Peer, params: q.SessionParams) -> q.GetResult:
-        machine, damage = await self._services.sessions.look(params.session_id)
+        machine, damage = await self._services.look(params.session_id)
         return q.GetResult(session=self._services.show_machine(machine, damage))
 
     async def transcript(self, _: Peer, params: q.TranscriptParams) -> q.TranscriptResult:
         machine, _damage = await self._services.sessions.look(params.session_id)
-        found = list(items(self._services.now(machine).session))
+        session = self._services.now(machine).session
+        found = list(items(session))
         before = _index(found, params.before, len(found))
         after = _index(found, params.after, -1)
         between = found[after + 1 : before]
@@ -39,7 +41,14 @@ class Reading:
             page = fitting_views(between[: params.limit])
         else:
             page = fitting_views(between[-params.limit :][::-1])[::-1]
-        return q.TranscriptResult(items=page, has_more=len(page) < len(between))
+        has_more = len(page) < len(between)
+        return q.TranscriptResult(
+            items=page,
+            has_more=has_more,
+            turns=shown_turns(session, page),
+            results_at=results_at(session, page) or None,
+            queued_texts=queued_texts(session) or None,
+        )
 
     async def events(self, _: Peer, params: q.EventsParams) -> q.EventsResult:
         live = await self._services.sessions.get(params.session_id)

@@ -1,8 +1,9 @@
 """What every handler works with: the sessions, the scheduler, the agents, and how a session is shown."""
 
+import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from abey.core.children import settled
 from abey.core.machine import Machine, Work
 from abey.core.pending_views import pending_with_output
 from abey.core.replay import overdue
-from abey.core.session import Session
+from abey.core.session import Session, open_calls
 from abey.core.views import session_view
 from abey.daemon.settings import Settings
 from abey.errors import AbeyError, InvalidArguments
@@ -31,6 +32,9 @@ from abey.runtime.ports import Clock, Toolbox
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
 
+LOOKING_SECONDS = 2.0
+"""Who only looks at a session waits so long, at most, for tools that are not known yet."""
+
 
 class Named(NamedTuple):
     """An agent, its file if it has one, and the workspace in which that was found by its slug."""
@@ -47,7 +51,7 @@ def lent_by(peer: Peer) -> Lent:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One daemon's parts, shared by all its connections."""
+    """One daemon's parts, shared by all its connections; `impatient` once somebody has waited in vain for tools."""
 
     settings: Settings
     clock: Clock
@@ -59,6 +63,7 @@ class Services:
     children: Children
     laws: Lawgiving
     toolbox: Toolbox
+    impatient: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def agent_named(
         self, slug: str | None, path: str | None, config: Mapping[str, Any] | None, cwd: str, lent: Lent
@@ -82,6 +87,33 @@ class Services:
         except AbeyError:
             return None
 
+    def equipped(self, machine: Machine) -> Agent | None:
+        """The same with all its tools, as far as they are known since the daemon has started."""
+        agent = self.agent_of(machine)
+        return None if agent is None else self.toolbox.equip(agent, machine.session)
+
+    async def with_tools(self, agent: Agent, tools: Iterable[str]) -> Agent:
+        """The agent with the tools that every session has, where one of these tools is none of its own: who gives them
+        is not asked before that matters, and nobody waits long to be shown something."""
+        if not all(tool in agent.tools for tool in tools):
+            try:
+                async with asyncio.timeout(0 if self.impatient.is_set() else LOOKING_SECONDS):
+                    return await self.toolbox.begin(agent)
+            except TimeoutError:
+                self.impatient.set()
+        return agent
+
+    async def _prepare(self, machine: Machine) -> None:
+        """What it takes to show all of the calls that wait, also right after the start of the daemon."""
+        agent = self.agent_of(machine)
+        if agent is not None:
+            await self.with_tools(agent, (call.tool for call in open_calls(machine.session)))
+
+    async def look(self, session_id: str) -> tuple[Machine, Damage | None]:
+        """A session that is to be shown, and what is wrong with it. Raises UnknownSession, SessionDamaged."""
+        await self._prepare((await self.sessions.look(session_id))[0])
+        return await self.sessions.look(session_id)  # it may have moved on
+
     def agent_then(self, session: Session) -> Agent | None:
         """The agent in the version that `session` names: what its journal says is always shown with the same."""
         return self.versions.then(session)
@@ -95,18 +127,11 @@ class Services:
         return self.show_machine(live.machine)
 
     def show_machine(self, machine: Machine, damage: Damage | None = None) -> SessionView:
-        agent = self.agent_of(machine)
+        agent = self.equipped(machine)
         shown = session_view(self.now(machine), agent)
         pending = self.with_output(machine.session.id, shown.pending)
-        shown = shown.model_copy(update={"pending": pending, "missing_tools": self._missing(agent, machine.session)})
+        shown = shown.model_copy(update={"pending": pending, "missing_tools": _missing(agent)})
         return shown.model_copy(update={"damaged": damage}) if damage else shown
-
-    def _missing(self, agent: Agent | None, session: Session) -> dict[str, str] | None:
-        """The tools that the session goes on without, by name or by what their names begin with, and why: as far as its
-        sources were asked since it is in memory."""
-        if agent is None or not agent.sources:
-            return None
-        return dict(self.toolbox.equip(agent, session).missing) or None
 
     def with_output(self, session_id: str, pending: Sequence[Pending]) -> tuple[Pending, ...]:
         """Pending calls of a session with what they have printed so far, and what their children wait for, as far as
@@ -116,3 +141,9 @@ class Services:
             return pending_with_children(pending, Work(), self.children.machine)
         printed = pending_with_output(pending, entry.printed())
         return pending_with_children(printed, entry.machine.work, self.children.machine)
+
+
+def _missing(agent: Agent | None) -> dict[str, str] | None:
+    """The tools that the session goes on without, by name or by what their names begin with, and why: as far as its
+    sources were asked since it is in memory."""
+    return None if agent is None else dict(agent.missing) or None

@@ -3,17 +3,17 @@
 import asyncio
 import contextlib
 import logging
-import signal
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from abey.daemon.leaving import END_SECONDS, leave_at_once
 from abey.daemon.listen import Listener
+from abey.daemon.logs import begin_logging
 from abey.daemon.parent import Parent
 from abey.daemon.pipes import Stdio
 from abey.daemon.reception import Reception
 from abey.daemon.settings import Settings
+from abey.daemon.signals import heed_again, heeded
 from abey.daemon.stdio import serve_stdio
 from abey.daemon.ways import Ways
 from abey.rpc.connection import LIMITS
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IDLE_LOOKS = 30
 """How often is looked, within the idle time, whether somebody is there."""
 
@@ -55,22 +54,14 @@ class App(Protocol):
     async def close(self) -> None: ...
 
 
-class LogFormat(logging.Formatter):
-    """Times as everywhere in the protocol."""
-
-    converter = staticmethod(time.gmtime)
-    default_time_format = "%Y-%m-%dT%H:%M:%S"
-    default_msec_format = "%s.%03dZ"
-
-
 Create = Callable[[Settings], App]
 
 
 async def run_daemon(settings: Settings, create: Create, ways: Ways) -> int:
     """Serves until a signal, a request, idleness, the end of stdio or of who started it; the exit code: 0, or that of
     stdio's client."""
-    _log_to_stderr(settings.log_level)
-    signalled = asyncio.create_task(_signalled())
+    signalled = asyncio.create_task(Signals().first())
+    begin_logging(settings)
     app = create(settings)
     await app.start()
     reception = Reception(app.surface, LIMITS)
@@ -98,6 +89,21 @@ async def run_daemon(settings: Settings, create: Create, ways: Ways) -> int:
         await _ended([pipe, *others])
         await reception.close()
     return 0 if pipe.cancelled() else pipe.result()
+
+
+async def to_its_end(daemon: Coroutine[Any, Any, int]) -> int:
+    """What `run_daemon` gives. Nothing is left to be done then: what does not end in END_SECONDS, such as code of an
+    extension that ignores that it was cancelled, or a thread in which that waits, ends with the process."""
+    code = await daemon
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    stubborn = (await asyncio.wait(left, timeout=END_SECONDS))[1] if left else set()
+    ending = asyncio.create_task(asyncio.get_running_loop().shutdown_default_executor())
+    stubborn |= (await asyncio.wait({ending}, timeout=END_SECONDS))[1]
+    if stubborn:
+        leave_at_once(code, [*map(repr, stubborn)])
+    return code
 
 
 def _loopback(settings: Settings, ways: Ways, reception: Reception) -> "list[TcpListener]":
@@ -135,19 +141,24 @@ def _setter_of(event: asyncio.Event) -> Callable[[], None]:
     return set_it
 
 
-async def _signalled() -> None:
-    """Returns at the first signal; the second one is not waited for, it ends the process. One that whoever started us
-    had set aside, as nohup does, stays so."""
-    loop = asyncio.get_running_loop()
-    arrived = asyncio.Event()
-    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heeded:
-        loop.add_signal_handler(number, arrived.set)
-    try:
-        await arrived.wait()
-    finally:
-        for number in heeded:
-            loop.remove_signal_handler(number)
+class Signals:
+    """Heeds from now on the signals that end the daemon."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._arrived = asyncio.Event()
+        self._heeded = heeded()
+        for number in self._heeded:
+            self._loop.add_signal_handler(number, self._arrived.set)
+        heed_again()
+
+    async def first(self) -> None:
+        """Returns when one has arrived; the second one is not waited for, it ends the process."""
+        try:
+            await self._arrived.wait()
+        finally:
+            for number in self._heeded:
+                self._loop.remove_signal_handler(number)
 
 
 async def _requested(app: App) -> None:
@@ -176,11 +187,3 @@ async def _ended(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-
-
-def _log_to_stderr(level: str) -> None:
-    """A detached daemon's stderr is its log file. pygls is kept quiet: its info messages hold whole payloads."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LogFormat("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=level.upper())
-    logging.getLogger("pygls").setLevel(logging.WARNING)

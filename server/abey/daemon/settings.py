@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from abey.shared import places
+from abey.shared.logs import LOG_LEVELS
 from abey.shared.version import VERSION
 
 Mode = Literal["shared", "forward", "standalone"]
 Durability = Literal["power", "process"]
+LogFormat = Literal["text", "json"]
 
-LOG_LEVELS = ("debug", "info", "warning", "error")
 IDLE_EXIT_SECONDS = 1800.0
 
 
@@ -27,6 +28,7 @@ class Settings:
     socket: Path
     durability: Durability
     log_level: str
+    log_format: LogFormat
     idle_exit: float
     tcp: "Tcp | None"
     env: Mapping[str, str] = field(repr=False)
@@ -45,9 +47,12 @@ def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
     """Raises SystemExit: 2 with the usage on stderr, 0 after `--version` and `--help`."""
     parser = _parser()
     options = read_options(arguments)
-    log_level = env.get("ABEY_LOG", "info").lower()
+    log_level = options.log_level or env.get("ABEY_LOG", "info").lower()
     if log_level not in LOG_LEVELS:
         parser.error(f"ABEY_LOG is one of {', '.join(LOG_LEVELS)}, not {log_level!r}")
+    log_format = env.get("ABEY_LOG_FORMAT", "text")
+    if log_format not in ("text", "json"):
+        parser.error(f"ABEY_LOG_FORMAT is text or json, not {log_format!r}")
     durability = env.get("ABEY_DURABILITY", "power")
     if durability not in ("power", "process"):
         parser.error(f"ABEY_DURABILITY is power or process, not {durability!r}")
@@ -60,6 +65,7 @@ def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
         socket=places.socket_path(state, env),
         durability="process" if durability == "process" else "power",
         log_level=log_level,
+        log_format="json" if log_format == "json" else "text",
         idle_exit=options.idle_exit,
         tcp=_tcp(options),
         env=dict(env),
@@ -117,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="with --listen: the token that clients show; made if absent",
     )
+    parser.add_argument("--log-level", choices=LOG_LEVELS, help="what is logged; ABEY_LOG without it, else info")
     parser.add_argument("--doctor", action="store_true", help="serve nobody; say what is well here and what is not")
     parser.add_argument("--json", action="store_true", help="with --doctor: print one JSON value")
     parser.add_argument("--version", action="version", version=f"abey-daemon {VERSION}")

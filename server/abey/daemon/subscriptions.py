@@ -98,7 +98,7 @@ class Subscriptions:
         numbered = self._log_of(session_id) if wanted else None
         if numbered is None or numbered.session is None:
             return
-        session, turn = numbered.session, numbered.session.turn
+        session, turn = numbered.session, numbered.session.open_turn
         told = AgentsEvent(
             session_id=session_id,
             revision=session.revision,

@@ -2,7 +2,6 @@
 (protocol.md, Notifications)."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +49,11 @@ class _Stream:
         return self.size - len(text), text
 
 
+def _seconds() -> float:
+    """As the timers count them."""
+    return asyncio.get_running_loop().time()
+
+
 class ToolStreams:
     """Of all sessions. Counts also where nobody listens: somebody may join in the middle."""
 
@@ -58,7 +62,7 @@ class ToolStreams:
         send_text: Send,
         send_message: Send,
         seconds: float = COALESCE_SECONDS,
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = _seconds,
     ) -> None:
         """A piece of output goes to `send_text`, a message to `send_message`."""
         self._send_text = send_text

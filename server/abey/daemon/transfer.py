@@ -13,7 +13,7 @@ from abey.core.idempotency import made_at_once
 from abey.daemon.driving import environment, folder, refuse_while_draining
 from abey.daemon.idempotency import Done, keyed, new_id, refuse_made
 from abey.daemon.services import Named, Services, lent_by
-from abey.errors import InvalidState
+from abey.errors import InvalidAgent, InvalidState
 from abey.protocol import journal as j
 from abey.protocol import methods as m
 from abey.protocol import upkeep as u
@@ -103,7 +103,10 @@ class Transfer:
                 raise InvalidState(message, token=token)
         request, records = keyed(m.IMPORT, params), await asyncio.to_thread(plan.make, session_id)
         made = made_at_once(records, request.request if request else None)
-        return await self._adopting.adopt(made, plan.configs, plan.wholes)
+        try:
+            return await self._adopting.adopt(made, plan.configs, plan.wholes)
+        except InvalidAgent as error:
+            raise InvalidAgent(f"{error.message}; import it with an agent of your own", **error.details) from None
 
     def _ids(self, params: u.ImportParams, own: str | None, ours: str) -> tuple[str, ...]:
         """The id that was asked for, or that of the key, else the file's own, else one of ours."""

@@ -3,7 +3,8 @@
 from contextlib import suppress
 
 from abey.core import events as e
-from abey.daemon.idempotency import Done, Outcome, keyed
+from abey.daemon.driving import submit
+from abey.daemon.idempotency import Done, Outcome
 from abey.daemon.paging import cursor_at, start_of
 from abey.daemon.services import Services
 from abey.errors import SessionDamaged
@@ -25,10 +26,8 @@ class Upkeep:
         self._keeping = keeping
 
     async def update(self, peer: Peer, params: u.UpdateParams) -> Done:
-        live = await self._services.sessions.get(params.session_id)
-        event, request = e.Update(params.title, params.archived, peer.client), keyed(m.UPDATE, params)
-        submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
-        return Done(live, submitted.transition.answer)
+        event = e.Update(params.title, params.archived, peer.client)
+        return await submit(self._services, m.UPDATE, params, event)
 
     def shown(self, _: u.UpdateParams, live: Live, __: Outcome) -> Session:
         return self._services.show(live)

@@ -15,7 +15,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "toolCallPolicyConfig": "An older name of `toolCallPolicy`.",
         "tools": "The tools that the model may call.",
         "limits": "How far a turn or a session may go.",
-        "outputSchema": "A JSON schema of the final answer. Kept, not applied in this version.",
+        "outputSchema": "A JSON schema that the final answer of every turn has to fit: it is JSON then, nothing else.",
         "compaction": "When a long history is summed up, and how much of it stays as it is.",
     },
     "HttpModel": {

@@ -16,7 +16,7 @@ def ascii_json(value: Json) -> bytes:
     """
     with suppress(ValueError):
         text = to_json(value)
-        if text.isascii() and b"NaN" not in text and b"Infinity" not in text:
+        if _is_plain(text) and b"NaN" not in text and b"Infinity" not in text:
             return text
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
 
@@ -25,6 +25,11 @@ def ascii_size(value: Json) -> int:
     """How many bytes `ascii_json` has of it; of what is no JSON anything."""
     with suppress(ValueError):
         text = to_json(value)
-        if text.isascii():
+        if _is_plain(text):
             return len(text)
     return len(json.dumps(value, separators=(",", ":")))
+
+
+def _is_plain(text: bytes) -> bool:
+    """Whether nothing in it is to be escaped that pydantic leaves as it is: DEL is ASCII, and acts on a terminal."""
+    return text.isascii() and b"\x7f" not in text

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from abey.protocol import attaching as a
 from abey.protocol import diffs as d
+from abey.protocol import lines as li
 from abey.protocol import queries as q
 from abey.protocol import requests as r
 from abey.protocol import rules as ru
@@ -40,6 +41,10 @@ PAUSE = Method("agents/pause", r.PauseParams, Session)
 
 SEND = Method("agents/send", r.SendParams, r.SendResult)
 
+WITHDRAW = Method("agents/withdraw", r.WithdrawParams, Session)
+
+CONTINUE = Method("agents/continue", r.ContinueParams, Session)
+
 PENDING = Method("agents/pending", q.PendingParams, q.PendingResult)
 
 COMPLETE = Method("agents/complete", r.CompleteParams, r.CompleteResult)
@@ -67,6 +72,14 @@ DETACH = Method("agents/detach", a.DetachParams, Nothing)
 OUTPUT = Method("agents/output", u.OutputParams, u.OutputResult)
 
 DIFF = Method("agents/diff", d.DiffParams, d.DiffResult)
+
+FORK = Method("agents/fork", li.ForkParams, Session)
+
+REWIND = Method("agents/rewind", li.RewindParams, Session)
+
+SEED = Method("agents/seed", li.SeedParams, Session)
+
+RECORD = Method("agents/record", q.SessionParams, li.RecordResult)
 
 UPDATE = Method("agents/update", u.UpdateParams, Session)
 
@@ -107,6 +120,8 @@ METHODS: tuple[Method[Any, Any], ...] = (
     RESUME,
     PAUSE,
     SEND,
+    WITHDRAW,
+    CONTINUE,
     PENDING,
     COMPLETE,
     RUN_ISOLATED,
@@ -121,6 +136,10 @@ METHODS: tuple[Method[Any, Any], ...] = (
     DETACH,
     OUTPUT,
     DIFF,
+    FORK,
+    REWIND,
+    SEED,
+    RECORD,
     UPDATE,
     DELETE,
     RESTORE,

@@ -8,7 +8,7 @@ from abey.protocol.base import Flag, Int, Json, Wire
 from abey.protocol.handshake import DaemonInfo
 from abey.protocol.params import Name, exactly_one
 from abey.protocol.policy import Disposition
-from abey.protocol.session import Damage, Session, State, Usage
+from abey.protocol.session import Damage, Session, State, TurnEnd, Usage
 from abey.protocol.transcript import Item, Pending, PendingKind
 
 
@@ -38,9 +38,25 @@ class TranscriptParams(SessionParams):
     limit: Int = Field(default=200, ge=1, le=200)
 
 
+class TranscriptTurn(Wire):
+    """`n` counts the turns of the session from 1; `usage` is what the model calls of this one used."""
+
+    turn_id: str
+    n: Int
+    end: TurnEnd | None = None
+    usage: Usage
+
+
 class TranscriptResult(Wire):
+    """`turns`: those that these items are of, oldest first. `results_at`: of the calls among these items, by their ids,
+    the revision at which the results of their batch were all there. `queued_texts`: how the inputs that wait begin, by
+    their ids."""
+
     items: tuple[Item, ...]
     has_more: Flag
+    turns: tuple[TranscriptTurn, ...] = ()
+    results_at: dict[str, Int] | None = None
+    queued_texts: dict[str, str] | None = None
 
 
 class SessionsParams(Wire):

@@ -95,6 +95,17 @@ class SendResult(Repeatable):
     session: Session
 
 
+class WithdrawParams(SessionEffect):
+    input_id: Name
+
+
+class ContinueParams(SessionEffect):
+    """A turn without new input."""
+
+    run: Literal["none", "step", "turn"] = "turn"
+    wait: Flag = True
+
+
 class CompleteParams(Effect):
     token: Name
     outcome: Outcome

@@ -1,7 +1,7 @@
 """The protocol as typed dicts, for the client, which knows no pydantic."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from abey.protocol.shapes import (
@@ -55,7 +55,19 @@ def _docstring(description: str | None) -> str:
 
 def _member(member: Member) -> str:
     text = _type(member.shape)
-    return f"    {member.name}: {text if member.required else f'NotRequired[{text}]'}\n"
+    line = f"    {member.name}: {text if member.required else f'NotRequired[{text}]'}\n"
+    if len(line) <= LINE_LENGTH or not isinstance(member.shape, Words):
+        return line
+    around = ("Literal",) if member.required else ("NotRequired", "Literal")
+    return f"    {member.name}: {_split(around, member.shape.values, '    ')}\n"
+
+
+def _split(around: Sequence[str], words: Sequence[str], indent: str) -> str:
+    """The words in the brackets of these names, outer first; each word on a line of its own."""
+    within = f"{indent}    "
+    lines = "".join(f"{within}{json.dumps(word)},\n" for word in words)
+    inner = lines if len(around) == 1 else f"{within}{_split(around[1:], words, within)}\n"
+    return f"{around[0]}[\n{inner}{indent}]"
 
 
 def _alias(declaration: Alias) -> str:

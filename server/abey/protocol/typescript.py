@@ -19,14 +19,29 @@ from abey.protocol.shapes import (
     reference,
 )
 
+_METHOD = """\
+/** A request by its name; `effect`: it takes an `idempotencyKey`. `_` only holds the types together. */
+export interface Method<P, R> {
+  readonly name: keyof Methods;
+  readonly effect: boolean;
+  readonly _?: (params: P) => R;
+}
+
+type Of<M extends keyof Methods> = Method<Methods[M]["params"], Methods[M]["result"]>;
+
+const method = <M extends keyof Methods>(name: M, effect: boolean): Of<M> => ({ name, effect });
+"""
+
 
 def typescript(document: Mapping[str, Any]) -> str:
-    """Declarations for every type of the schema document, and what each method takes and answers."""
+    """Declarations for every type of the schema document, what each method takes and answers, and the methods."""
     blocks = [
         f"export const protocolVersion = {json.dumps(document['protocolVersion'])};\n",
         *(_declaration(declaration) for declaration in declarations(document)),
         _index("Methods", document["methods"]),
         _index("Notifications", document["notifications"]),
+        _METHOD,
+        _methods(document),
         _error_codes(document["errors"]),
         f"export type ErrorKind = {_type(Words(tuple(_error_kinds(document))))};\n",
     ]
@@ -90,6 +105,19 @@ def _index(name: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
         for entry, parts in entries.items()
     ]
     return f"export interface {name} {{\n{''.join(lines)}}}\n"
+
+
+def _methods(document: Mapping[str, Any]) -> str:
+    lines = [
+        f"  {name.removeprefix('agents/')}: method({json.dumps(name)}, {json.dumps(_has_effect(document, name))}),\n"
+        for name in document["methods"]
+    ]
+    return f"export const agents = {{\n{''.join(lines)}}} as const;\n"
+
+
+def _has_effect(document: Mapping[str, Any], name: str) -> bool:
+    params = document["$defs"][reference(document["methods"][name]["params"])]
+    return "idempotencyKey" in params["properties"]
 
 
 def _error_codes(codes: Mapping[str, int]) -> str:

@@ -72,17 +72,17 @@ class Dialogue:
         try:
             value = decode(body, self._limits.json_depth)
         except ParseError as error:
-            self.refuse(error)
+            self.refuse(error, error.id)
             return
         if isinstance(value, list):
             self._batch(value)
         else:
             self._message(parse(value), self._reply)
 
-    def refuse(self, fault: ParseError | InvalidRequest | AbeyError) -> None:
-        """Says what is wrong with something that has no id, to a client that may be told."""
+    def refuse(self, fault: ParseError | InvalidRequest | AbeyError, id: Id | None = None) -> None:
+        """Says what is wrong with something that has no id, or none that can be read, to a client that may be told."""
         if self._may_be_told():
-            self._fail(self._reply, None, fault)
+            self._fail(self._reply, id, fault)
 
     async def settle(self, seconds: float) -> None:
         """Waits until every request is answered, at most `seconds`."""

@@ -47,8 +47,11 @@ class RpcFault(Exception):
 
 
 class ParseError(RpcFault):
+    """`id` is that of the message, where that can be read all the same."""
+
     code = -32700
     kind = "parse-error"
+    id: str | int | float | None = None
 
 
 class InvalidRequest(RpcFault):

@@ -63,7 +63,9 @@ def decode(body: bytes, depth: int) -> Json:
     except ValueError as error:
         raise ParseError(str(error)) from error
     if not _is_flatter_than(value, depth):
-        raise ParseError(f"nested deeper than {depth}")
+        fault = ParseError(f"nested deeper than {depth}")
+        fault.id = readable_id(value.get("id")) if isinstance(value, dict) else None
+        raise fault
     return value
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from abey.core.call import Call
 from abey.core.conversation import ToolOutcome
-from abey.core.session import Call, Session
+from abey.core.session import Session
 from abey.protocol.journal import Record
 from abey.runtime.live import Live
 

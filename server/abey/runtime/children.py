@@ -5,11 +5,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from abey.core.call import Call
 from abey.core.children import DEEPEST, failed, outcome_of, working
 from abey.core.conversation import ToolOutcome
 from abey.core.events import Cancel, ChildEnded, Stop
 from abey.core.machine import Machine
-from abey.core.session import Call, Session
+from abey.core.session import Session
 from abey.errors import AbeyError, UnknownSession
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Cancelled, Failed, Final, Record, Stopped

@@ -41,9 +41,9 @@ class Contexts:
         agent = self._versions.keep(await self._versions.prepared(session))
         return self._ports.toolbox.equip(agent, session)
 
-    def of_nothing(self, agent: Agent) -> Context:
+    async def of_nothing(self, agent: Agent) -> Context:
         """For a session that does not exist yet."""
-        self._versions.keep(agent)
+        agent = await self._ports.toolbox.begin(self._versions.keep(agent))
         return self._of(agent, agent, None, draining=False)
 
     async def of(self, live: Live, *, draining: bool) -> Context:

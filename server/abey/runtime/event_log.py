@@ -19,7 +19,7 @@ AgentOf = Callable[[Session], Agent | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Logged:
     """A record and the sessions around it; they share all that did not change, so that keeping them costs little."""
 
     first_seq: int
@@ -28,6 +28,10 @@ class _Entry:
     after: Session
     marks: tuple[Mark, ...]
 
+    @property
+    def next_seq(self) -> int:
+        return self.first_seq + len(self.marks)
+
 
 @dataclass(slots=True)
 class EventLog:
@@ -35,7 +39,7 @@ class EventLog:
 
     next_seq: int = 1
     session: Session | None = None
-    _kept: deque[_Entry] = field(default_factory=lambda: deque(maxlen=KEPT_RECORDS))
+    _kept: deque[Logged] = field(default_factory=lambda: deque(maxlen=KEPT_RECORDS))
 
     @property
     def oldest_seq(self) -> int:
@@ -43,14 +47,23 @@ class EventLog:
 
     def add(self, records: Sequence[Record]) -> None:
         """One unit of the journal, in order."""
+        self.take(self.ahead(records))
+
+    def ahead(self, records: Sequence[Record]) -> Sequence[Logged]:
+        """What the next unit will be here; nothing is changed yet."""
+        logged, before, seq = list[Logged](), self.session, self.next_seq
         for record in records:
-            before = self.session
             after = apply(before, record)
             marks = marks_of(record, before, after, last=record is records[-1])
-            if marks:
-                self._kept.append(_Entry(self.next_seq, record, before, after, marks))
-            self.next_seq += len(marks)
-            self.session = after
+            logged.append(Logged(seq, record, before, after, marks))
+            before, seq = after, seq + len(marks)
+        return logged
+
+    def take(self, logged: Sequence[Logged]) -> None:
+        """The next unit, as `ahead` gave it."""
+        self._kept.extend(one for one in logged if one.marks)
+        if logged:
+            self.session, self.next_seq = logged[-1].after, logged[-1].next_seq
 
     def since(self, after: int, limit: int, agent_of: AgentOf) -> tuple[AgentsEvent, ...] | None:
         """At most `limit` events after that number; None where they are not kept any more, or were never there.
@@ -69,19 +82,27 @@ class EventLog:
                     return tuple(found)
         return tuple(found)
 
-    def _entries(self, after: int) -> Iterable[_Entry]:
+    def _entries(self, after: int) -> Iterable[Logged]:
         """Those with events after that number, in order; sought from the end, where most readers are."""
-        newer = takewhile(lambda entry: entry.first_seq + len(entry.marks) > after + 1, reversed(self._kept))
+        newer = takewhile(lambda entry: entry.next_seq > after + 1, reversed(self._kept))
         return reversed(list(newer))
 
 
-def _event(entry: _Entry, seq: int, mark: Mark, agent: Agent | None) -> AgentsEvent:
-    turn = entry.after.turn
+def _event(entry: Logged, seq: int, mark: Mark, agent: Agent | None) -> AgentsEvent:
     return AgentsEvent(
         session_id=entry.after.id,
         seq=seq,
         revision=entry.record.rev,
-        turn_id=turn.turn_id if turn else None,
+        turn_id=_turn_of(entry, mark),
         at=entry.record.at,
         event=abridged(render(mark, entry.record, entry.before, entry.after, agent)),
     )
+
+
+def _turn_of(entry: Logged, mark: Mark) -> str | None:
+    """The turn that an event belongs to. Nothing belongs to one that has ended, nor does what waited in the queue."""
+    turn = entry.after.open_turn
+    of_session = mark.type == "session/updated" or mark.input_id
+    if turn is None and entry.before is not None and not of_session:
+        turn = entry.before.open_turn  # which ends with this
+    return turn.turn_id if turn is not None else None

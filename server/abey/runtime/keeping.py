@@ -153,7 +153,7 @@ class Keeping:
         if isinstance(entry, Live):
             entry.dismiss(error)
             self._parking.forget(entry)
-            await self._ports.toolbox.release(session_id)
+            await self._ports.kept_open.release(session_id)
 
     async def _restore(self, session_id: str, if_revision: int | None) -> None:
         async with self._sessions.away(session_id):

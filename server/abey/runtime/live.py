@@ -78,6 +78,12 @@ class Live:
         kept = ((call_id, one and self.so_far.get(one.invocation_id)) for call_id, one in started)
         return {call_id: so_far.text() for call_id, so_far in kept if so_far}
 
+    def end_of_run(self, generation: int | None) -> "asyncio.Future[EndRun] | None":
+        """What ends with the run of that generation, of which nobody was told that it has ended."""
+        if generation is None:
+            return None
+        return self.runs.setdefault(generation, asyncio.get_running_loop().create_future())
+
     def run_ended(self, end: EndRun) -> None:
         waiter = self.runs.pop(end.generation, None)
         if waiter is not None and not waiter.done():
@@ -90,15 +96,19 @@ class Live:
             match record.data:
                 case CallStarted(call_id=call_id) | CallResolved(call_id=call_id, answers_question=True):
                     self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
-        at_work = {call.call_id for call in open_calls(self.machine.session) if call.question is None}
+        running = (call for call in open_calls(self.machine.session) if call.state == "running")
+        at_work = {call.call_id for call in running if call.question is None}
         for call_id in set(self.calls) - at_work:
             waiter = self.calls.pop(call_id)
             if not waiter.done():
                 waiter.set_result(None)
 
     def fail(self, error: AbeyError) -> None:
-        """Fail-stop: whoever waits is answered with the error, and so is everybody who comes."""
+        """Fail-stop: whoever waits is answered with the error, and so is everybody who comes. Its timers end here."""
         self.failure = error
+        for timer in self.timers.values():
+            timer.cancel()
+        self.timers.clear()
         waiters: list[asyncio.Future[Any]] = [*self.runs.values(), *self.calls.values()]
         for waiter in waiters:
             if not waiter.done():
@@ -117,9 +127,6 @@ class Live:
         return RecordFailed(message, **self.failure.details)
 
     def dismiss(self, error: AbeyError) -> None:
-        """The session goes from memory: its timers and its journal end here, and whoever holds it gets the error."""
-        for timer in self.timers.values():
-            timer.cancel()
-        self.timers.clear()
+        """The session goes from memory: its journal ends here, and whoever holds it gets the error."""
         self.journal.close()
         self.fail(error)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from abey.core.session import Session, open_calls
 from abey.runtime.live import Live
 from abey.runtime.ports import Listener, Progress
-from abey.runtime.so_far import SoFar, whole_characters
+from abey.runtime.so_far import SoFar
 from abey.runtime.store.partial import PartialFile
 from abey.runtime.store.store import Store
+from abey.shared.escaping import whole_characters
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,14 @@ from abey.protocol.base import Json
 from abey.protocol.journal import BlobRef
 from abey.protocol.policy import RunIsolated
 from abey.protocol.transcript import Question
+from abey.runtime.around import Hooks, NoHooks
 from abey.runtime.child_sessions import ChildSessions, NoChildren
 from abey.runtime.isolation import Isolation, NoIsolation
+from abey.runtime.kept_open import KeptOpen, NothingOpen
 from abey.runtime.quota import Quota
 from abey.runtime.rule_keeping import NoRules, RuleKeeper
 from abey.runtime.store.store import Store
+from abey.runtime.tracing import NoTracing, Tracing
 
 
 class Clock(Protocol):
@@ -95,7 +98,8 @@ class ToolCall:
     all of its output: one, made when it is needed.
 
     `tell` passes news on and never waits. `ask` has a person asked and gives the value that was answered, None where
-    nobody wants to. `isolation`, `preimage` and `child_id` are those of the RunTool effect.
+    nobody wants to. `isolation`, `preimage`, `child_id` and `answer` are those of the RunTool effect; `session` is the
+    session as it was at the start.
     """
 
     session_id: str
@@ -110,11 +114,17 @@ class ToolCall:
     isolation: RunIsolated | None = None
     preimage: str | None = None
     child_id: str | None = None
+    answer: Json = None
     turn_id: str | None = None
+    session: Session | None = None
 
 
 class Toolbox(Protocol):
-    """The tools of sessions that are known only once their sources were asked, and what keeps these open."""
+    """The tools of sessions that are known only once their sources were asked."""
+
+    async def begin(self, agent: Agent) -> Agent:
+        """The agent as a session that does not exist yet has it: with the tools that every session has."""
+        ...
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         """The agent with all its tools as this session has them, or still `unlisted`. Reads nothing for long."""
@@ -122,15 +132,7 @@ class Toolbox(Protocol):
 
     async def list(self, agent: Agent, session: Session) -> None:
         """Asks every source that was not asked yet; afterwards the agent is not `unlisted` at this revision. Never
-        raises for a source that fails: that one is `missing`."""
-        ...
-
-    async def release(self, session_id: str) -> None:
-        """Nothing of the session stays open; a listing of it that goes on ends at once."""
-        ...
-
-    async def close(self) -> None:
-        """Nothing of any session stays open, and nothing is opened any more."""
+        raises for a source that fails: that one is `missing`. Ends at once where the session does."""
         ...
 
 
@@ -206,16 +208,13 @@ class Listener(Protocol):
 class NoToolbox:
     """A Toolbox for agents whose file says all of their tools."""
 
+    async def begin(self, agent: Agent) -> Agent:
+        return agent
+
     def equip(self, agent: Agent, session: Session) -> Agent:
         return replace(agent, unlisted=False)
 
     async def list(self, agent: Agent, session: Session) -> None:
-        pass
-
-    async def release(self, session_id: str) -> None:
-        pass
-
-    async def close(self) -> None:
         pass
 
 
@@ -239,8 +238,11 @@ class Ports:
     listener: Listener
     quota: Quota = Quota()
     toolbox: Toolbox = NoToolbox()
+    kept_open: KeptOpen = NothingOpen()
     laws: Lawgiver = NoLaws()
     rules: RuleKeeper = NoRules()
     preview: Look = no_preview
     isolation: Isolation = NoIsolation()
     children: ChildSessions = NoChildren()
+    hooks: Hooks = NoHooks()
+    tracing: Tracing = NoTracing()

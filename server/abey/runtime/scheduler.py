@@ -20,12 +20,13 @@ from abey.core.idempotency import Keyed
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
 from abey.core.session_rules import rules_used
-from abey.core.transition import Transition, begin, transition
+from abey.core.transition import Transition
 from abey.core.waiting import next_deadline
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of
 from abey.runtime.contexts import Contexts
+from abey.runtime.deciding import Decided, decided
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
@@ -92,11 +93,15 @@ class Scheduler:
                 while self.busy:
                     await self._workers.ended.wait()
 
+    async def let_go(self, live: Live) -> None:
+        """Returns when nothing that the session kept open is left, or when that has had its time."""
+        await self._ports.kept_open.release(live.id)
+
     async def close(self) -> None:
         """Ends all work in flight without recording an end: what had started may have run."""
         self._closed = True
         await self._workers.close()
-        await self._ports.toolbox.close()
+        await self._ports.kept_open.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for live in self._sessions.loaded:
             for timer in live.timers.values():
@@ -113,9 +118,9 @@ class Scheduler:
 
     async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
         self._contexts.refuse_full_disk()
-        done = begin(event, self._contexts.of_nothing(agent), keyed)
-        live = await self._sessions.create(event.created.session_id, lambda: self._create(done))
-        return self._took(live, done)
+        made = await decided(None, event, await self._contexts.of_nothing(agent), keyed)
+        live = await self._sessions.create(event.created.session_id, lambda: self._create(made.done))
+        return self._took(live, made)
 
     async def _create(self, done: Transition) -> Live:
         session = done.machine.session
@@ -131,12 +136,12 @@ class Scheduler:
             if self._closed:
                 raise DaemonDraining("the daemon ends; ask the next one")
             refuse_stale(live.machine.session, if_revision)
-            done = transition(live.machine, event, await self._contexts.of(live, draining=self.draining), keyed)
-            await self._remember(done)
-            if done.records:
-                await self._write(live, done)
-            submitted = self._took(live, done)
-        for effect in done.effects:
+            made = await decided(live, event, await self._contexts.of(live, draining=self.draining), keyed)
+            await self._remember(made.done)
+            if made.done.records:
+                await self._write(live, made.done)
+            submitted = self._took(live, made)
+        for effect in made.done.effects:
             if isinstance(effect, fx.Refuse):
                 raise effect.error
         return submitted
@@ -168,25 +173,23 @@ class Scheduler:
             self._ports.store.save_config(config_hash, config)
             self._saved.add(config_hash)
 
-    def _took(self, live: Live, done: Transition) -> Submitted:
+    def _took(self, live: Live, made: Decided) -> Submitted:
         """It is durable: remember it, show it, then do what follows."""
+        done = made.done
         live.machine, live.agent = done.machine, done.agent
-        run = None
-        if done.generation is not None:
-            run = live.runs.setdefault(done.generation, asyncio.get_running_loop().create_future())
+        run = live.end_of_run(done.generation)
         if done.records:
-            live.log.add(done.records)
+            live.log.take(made.logged)
             self._sessions.committed(live, done.records)
             live.note_calls(done.records)
             self._ports.children.took(live, done.records)
             self._ports.rules.used(rules_used(done.records))
-            self._workers.partials.settle(live)
+            self._workers.committed(live, done.records)
         live.changed.beat()
         self._ports.listener.changed(done.machine)
         for effect in done.effects:
             self._perform(live, effect)
-        if done.machine.session.stopped:
-            self._workers.let_go(live)
+        self._workers.end_what_is_open(live)
         self._set_alarm(live)
         return Submitted(live, done, run)
 

@@ -133,7 +133,7 @@ class Sessions:
 
     async def create(self, session_id: str, make: Callable[[], Awaitable[Live]]) -> Live:
         """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""
-        if session_id in self._entries or session_id in self._coming:
+        if isinstance(self._entries.get(session_id), Live) or session_id in self._coming:
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
         coming: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = coming

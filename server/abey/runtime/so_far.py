@@ -48,10 +48,3 @@ class SoFar:
     def _leave_out(self, text: str) -> None:
         self._left_out += len(text)
         self._in_tail -= len(text)
-
-
-def whole_characters(text: str) -> str:
-    """The text with U+FFFD in the place of every lone surrogate."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 from abey.core import effects as fx
 from abey.core.agent import Tool
-from abey.core.conversation import ToolOutcome
+from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
 from abey.core.events import (
     Aborted,
     ChildRested,
@@ -18,20 +18,27 @@ from abey.core.events import (
     ToolAsked,
     ToolEnded,
     ToolsListed,
+    Tripped,
 )
 from abey.errors import ModelFailed
 from abey.protocol.base import Json
+from abey.protocol.journal import Record
 from abey.protocol.transcript import Question
+from abey.runtime.around import Ask, TripwireTripped
 from abey.runtime.child_sessions import ChildRests
 from abey.runtime.live import Live, Pulse
 from abey.runtime.models.retrying import Retrying
 from abey.runtime.partials import Partials
 from abey.runtime.ports import OnDelta, Ports, ToolCall
+from abey.runtime.signals import being_cancelled
 from abey.runtime.tools.decorating import Decorated, Decorating
 
 log = logging.getLogger(__name__)
 
 WorkEffect = fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.EndChild | fx.AnswerTool
+
+STRAYS = (Exception, BaseExceptionGroup, asyncio.CancelledError)
+"""What may come out of a model or a tool that nobody here has told to end."""
 
 Report = Callable[[Live, Fact], Awaitable[None]]
 
@@ -76,23 +83,36 @@ class Workers:
         live.tasks.clear()
         for task in tasks:
             task.cancel()
-        self.let_go(live)
+        self._let_go(live)
         self.ended.beat()
 
-    def let_go(self, live: Live) -> None:
-        """Nothing that the session's tools keep open is left, in a moment."""
-        task = asyncio.create_task(self._ports.toolbox.release(live.id))
+    def committed(self, live: Live, records: Sequence[Record]) -> None:
+        """These records of it are durable, and its machine knows of them."""
+        self.partials.settle(live)
+        self._ports.tracing.committed(live.machine.session, live.agent, records)
+
+    def end_what_is_open(self, live: Live) -> None:
+        """Once a session is being stopped nothing is opened for it any more, and nothing stays open once it is."""
+        closing = live.machine.work.closing
+        if closing is not None and closing.ending == "stop":
+            self._ports.kept_open.abort(live.id)
+        if live.machine.session.stopped:
+            self._let_go(live)
+
+    def _let_go(self, live: Live) -> None:
+        task = asyncio.create_task(self._ports.kept_open.release(live.id))
         self._letting_go.add(task)
         task.add_done_callback(self._letting_go.discard)
 
     async def close(self) -> None:
-        """Ends all work without a report, and waits until it is gone."""
+        """Ends all work without a report, and waits until it is gone, and told to who follows it."""
         self._closed = True
         followers = list(self._followers)
         for follower in followers:
             follower.cancel()
         await asyncio.gather(*followers, *self._letting_go, return_exceptions=True)
         await self.partials.close()
+        await self._ports.tracing.close()
 
     def _follow(self, live: Live, invocation_id: str, work: Coroutine[Any, Any, Fact]) -> None:
         task: asyncio.Task[object] = asyncio.create_task(work)
@@ -121,16 +141,27 @@ class Workers:
         try:
             model = self._ports.models(live.agent, live.id)
             retrying = Retrying(model, self._ports.clock, partial(self._retries, live))
-            answer = await retrying.ask(effect.request, self._streams(live))
+            answer = await self._answer(live, effect.request, partial(retrying.ask, on_delta=self._streams(live)))
+        except TripwireTripped as trip:
+            tries = retrying.attempts if retrying else 0
+            return Tripped(effect.invocation_id, trip.tripwire, trip.message, tries, trip.usage)
         except ModelFailed as error:
             attempts = int(error.details.get("attempts", 1))
             return ModelCallFailed(effect.invocation_id, error.model_code, error.message, attempts, error.details)
-        except asyncio.CancelledError:
-            return Aborted(effect.invocation_id, retrying.attempts if retrying else 0)
-        except Exception:
+        except STRAYS as stray:
+            if isinstance(stray, asyncio.CancelledError) and being_cancelled():
+                return Aborted(effect.invocation_id, retrying.attempts if retrying else 0)
             log.exception("model call %s failed", effect.invocation_id)
             return ModelCallFailed(effect.invocation_id, "transient", "internal error; see the daemon's log", 1)
         return ModelAnswered(effect.invocation_id, answer)
+
+    async def _answer(self, live: Live, request: ModelRequest, ask: Ask) -> ModelAnswer:
+        """A summary is no answer, and no hooks are around it."""
+        session = live.machine.session
+        ask = self._ports.tracing.asking(session, live.agent, ask)
+        if session.asked is not None and session.asked.sums_up is not None:
+            return await ask(request)
+        return await self._ports.hooks.around(session, live.agent, request, ask)
 
     async def _run(self, live: Live, effect: fx.RunTool) -> Fact:
         session = live.machine.session
@@ -148,11 +179,14 @@ class Workers:
             isolation=effect.isolation,
             preimage=effect.preimage,
             child_id=effect.child_id,
+            answer=effect.answer,
             turn_id=turn.turn_id if turn else None,
+            session=session,
         )
         decorated = Decorated(effect.tool, call, partial(self._ran, effect.tool), str(session.created_at))
+        whole = partial(self._decorating.outcome, decorated, effect.decorators)
         try:
-            return ToolEnded(effect.invocation_id, await self._decorating.outcome(decorated, effect.decorators))
+            return ToolEnded(effect.invocation_id, await self._ports.tracing.running(effect.tool, call, whole)())
         except ChildRests:
             return ChildRested(effect.invocation_id)
 
@@ -165,7 +199,9 @@ class Workers:
             return await self._ports.tools[tool.kind].run(tool, call)
         except ChildRests:
             raise
-        except Exception:
+        except STRAYS as stray:
+            if isinstance(stray, asyncio.CancelledError) and being_cancelled():
+                raise
             log.exception("tool call %s failed", call.invocation_id)
             return ToolOutcome("tool/failed: internal error", "tool/failed")
 
@@ -178,6 +214,8 @@ class Workers:
         asking = live.questions[invocation_id] = asyncio.get_running_loop().create_future()
         try:
             await self._report(live, ToolAsked(invocation_id, question))
+            if invocation_id not in live.tasks:  # abandoned: nobody will answer it
+                return None
             return await asking
         finally:
             live.questions.pop(invocation_id, None)

@@ -27,6 +27,13 @@ def escape_line(text: str) -> str:
     return _BLANKS.sub(_counted, _LINE.sub(_spelled, text))
 
 
+def whole_characters(text: str) -> str:
+    """The text with U+FFFD in the place of every lone surrogate."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def cut(text: str, limit: int) -> str:
     """The first `limit` characters of `text`, saying how many more there are."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"

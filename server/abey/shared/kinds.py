@@ -64,6 +64,7 @@ _EXIT_BY_KIND: dict[str, int] = {
     "daemon/unreachable": EXIT_UNREACHABLE,
     "daemon/gone": EXIT_UNREACHABLE,
     "timeout": EXIT_TIMEOUT,
+    "interrupted": EXIT_INTERRUPTED,
 }
 
 

@@ -96,7 +96,18 @@ def _absolute(path: str | Path, env: Env) -> Path:
 
 
 def _home(env: Env) -> Path:
-    return Path(env.get("HOME") or os.path.expanduser("~"))
+    """As the variable says; one that is relative would be another folder for each program."""
+    said = env.get("HOME", "")
+    return Path(said) if os.path.isabs(said) else _home_of_user()
+
+
+def _home_of_user() -> Path:
+    import pwd  # who has a variable needs none
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:  # as in a container that runs as a number
+        return Path("/")
 
 
 def _binds(path: Path) -> bool:

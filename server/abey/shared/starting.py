@@ -4,7 +4,6 @@ import fcntl
 import os
 import shlex
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -12,13 +11,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from abey.shared.kinds import EXIT_OK, EXIT_UNREACHABLE
-from abey.shared.owner import NotOurs, peer_uid, private_folder, state_folder
+from abey.shared.owner import NotOurs, peer_uid, state_folder
 from abey.shared.places import log_path, read_address, socket_path
 
 POLL_SECONDS = 0.02
-LOG_BYTES = 4 << 20
-"""A log longer than this becomes `daemon.log.1` when the next daemon is started."""
-
 ANOTHER_HOLDS = (EXIT_OK, EXIT_UNREACHABLE)
 """How a daemon ends that finds another one in its place; 6 where it was to serve TCP, too."""
 
@@ -37,16 +33,6 @@ class DidNotStart(Unreachable):
 
 class NotOurDaemon(Unreachable):
     """What listens there belongs to another user, or cannot be reached by this one."""
-
-
-class _Daemon(subprocess.Popen[bytes]):
-    """A process that outlives who started it, on purpose: nothing to be warned of when its handle goes."""
-
-    log_start = 0
-    """Where its words begin in the log; those before are of other daemons."""
-
-    def __del__(self) -> None:
-        pass
 
 
 def connect(
@@ -99,7 +85,9 @@ def not_started(env: Mapping[str, str], error: OSError) -> str:
 
 def _start(state_dir: Path, env: Mapping[str, str], timeout: float, turn: int | None) -> socket.socket:
     """One starter at a time starts a daemon; the others wait for it, and take their turn should it fail."""
-    daemon: _Daemon | None = None
+    from abey.shared.spawning import Daemon, last_words, spawn  # not on the way of who finds a daemon: that is quick
+
+    daemon: Daemon | None = None
     with _folder(state_dir) if turn is None else nullcontext(turn) as folder:
         for _ in range(max(1, round(timeout / POLL_SECONDS))):
             our_turn = _locked(folder)
@@ -107,9 +95,9 @@ def _start(state_dir: Path, env: Mapping[str, str], timeout: float, turn: int | 
                 return found
             ended = daemon.poll() if daemon else EXIT_OK
             if daemon and ended not in (None, *ANOTHER_HOLDS):
-                raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {_last_words(state_dir, daemon)}")
+                raise DidNotStart(f"the daemon ended with status {daemon.returncode}: {last_words(state_dir, daemon)}")
             if our_turn and ended in ANOTHER_HOLDS:  # none was started, or an older one was still about to end
-                daemon = _spawn(state_dir, env)
+                daemon = spawn(state_dir, env)
             time.sleep(POLL_SECONDS)
     raise DidNotStart(f"no daemon accepted within {timeout:g} s; see {log_path(state_dir)}")
 
@@ -162,50 +150,3 @@ def _knock(path: Path) -> socket.socket | None:
         connection.close()
         raise NotOurDaemon(f"what listens at {path} belongs to user {owner}")
     return connection
-
-
-def _spawn(state_dir: Path, env: Mapping[str, str]) -> _Daemon:
-    """A daemon with a process session of its own, cwd `/`, null stdin, its log as output, nothing inherited."""
-    log = log_path(state_dir)
-    try:
-        private_folder(log.parent)
-        _rotate(log)
-        # O_NONBLOCK: at a named pipe in its place one would wait for a reader
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
-        with open(os.open(log, flags, 0o600), "ab") as output:
-            start = output.tell()
-            daemon = _Daemon(
-                command(env),
-                cwd="/",
-                env=_its_own(env, state_dir),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-            daemon.log_start = start
-            return daemon
-    except NotOurs as error:
-        raise DidNotStart(f"the daemon cannot be started: {error}") from error
-    except OSError as error:
-        raise DidNotStart(not_started(env, error)) from error
-
-
-def _its_own(env: Mapping[str, str], state_dir: Path) -> dict[str, str]:
-    """The environment of a daemon: not with the folder that its starter happened to be in, where an editor that names
-    none would have its tools run."""
-    kept = {name: value for name, value in env.items() if name not in ("PWD", "OLDPWD")}
-    return {**kept, "ABEY_STATE_DIR": os.fspath(state_dir)}
-
-
-def _rotate(log: Path) -> None:
-    if log.exists() and log.stat().st_size > LOG_BYTES:
-        log.replace(log.with_name(f"{log.name}.1"))
-
-
-def _last_words(state_dir: Path, daemon: _Daemon) -> str:
-    path = log_path(state_dir)
-    with open(path, "rb") as log:
-        log.seek(daemon.log_start)
-        lines = log.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"it wrote no reason to {path}"

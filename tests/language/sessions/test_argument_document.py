@@ -113,7 +113,7 @@ def test_a_decision_that_is_not_offered_is_refused_with_those_that_are() -> None
     with pytest.raises(InvalidState) as refusal:
         outcome(EXTERNAL, "approve", "{}")
     assert (refusal.value.message, refusal.value.details) == (
-        "approve is nothing to do with a call that is external; what can be done: result, deny",
+        "approve is nothing to do with a call that waits for a result; what can be done: result, deny",
         {"pendingKind": "external", "legal": ["result", "deny"]},
     )
 

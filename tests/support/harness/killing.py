@@ -84,7 +84,7 @@ def _killed(folder: Path, session_id: str, chance: Random) -> list[tuple[int, in
     os.waitpid(pid, 0)
     with os.fdopen(reader, "rb") as pipe:
         data = pipe.read()
-    assert b"Traceback" not in data, data.decode()
+    assert b"Traceback" not in data, data.decode(errors="replace")
     return list(TOLD.iter_unpack(data[: len(data) // TOLD.size * TOLD.size]))
 
 

@@ -88,6 +88,9 @@ class Change:
             del names[self.gone]
         if self.name is not None:
             names[self.name] = self.what
+        if self.gone is not None and self.name is not None:
+            for path in [path for path in names if self.gone in path.parents]:
+                names[self.name / path.relative_to(self.gone)] = names.pop(path)
 
 
 class PowerIO(FileIO):

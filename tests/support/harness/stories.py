@@ -80,11 +80,14 @@ class Story:
         self._took(done)
 
     def remember(self, store: Store) -> None:
-        """Has a snapshot written, as a daemon does behind its steps; one that cannot be costs nothing."""
-        known = told(store.open(self.id, timestamp(self.millis)))
-        if known.session is not None and known.end is not None and known.journal_hash and known.next_seq:
-            with suppress(OSError):
-                store.save_snapshot(Snapshot(known.session, known.end, known.journal_hash, known.next_seq))
+        """Has a snapshot written, as a daemon does behind its steps; one that cannot be costs nothing. None is of a
+        session that lacks something now, which may be put back."""
+        found = store.open(self.id, timestamp(self.millis))
+        known = told(found)
+        if found.lost or known.session is None or known.end is None or not (known.journal_hash and known.next_seq):
+            return
+        with suppress(OSError):
+            store.save_snapshot(Snapshot(known.session, known.end, known.journal_hash, known.next_seq))
 
     @property
     def dead(self) -> bool:

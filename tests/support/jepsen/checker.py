@@ -43,7 +43,9 @@ def _inputs(history: History) -> Iterator[str]:
 def _revisions(history: History) -> Iterator[str]:
     """Those of a journal rise by one; a reply never shows an older one than a reply that ended before it was asked."""
     for session_id, journal in history.journals.items():
-        for before, after in pairwise([0, *(record.rev for record in journal.records)]):
+        seeded = any(record.type == "seeded" for record in journal.records[1:2])  # then it begins where its seed ends
+        first = journal.records[0].rev - 1 if seeded else 0
+        for before, after in pairwise([first, *(record.rev for record in journal.records)]):
             if after != before + 1:
                 yield f"revision {after} of {session_id} follows revision {before}"
         yield from _backwards(session_id, [one for one in history.operations if one.session_id == session_id])

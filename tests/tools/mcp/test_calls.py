@@ -176,9 +176,9 @@ async def test_a_tool_that_came_back_as_another_one_is_not_run(desk: Desk) -> No
 
 
 async def test_a_call_that_takes_too_long_is_cancelled_at_the_server_and_the_connection_lives(desk: Desk) -> None:
-    server = await desk.open(source(command=RAW, timeout_seconds=0.4))
+    server = await desk.open(source(command=RAW))
     mark = desk.cwd / "mark"
-    outcome = await desk.run(server, "hang", mark=str(mark))
+    outcome = await desk.run_within(0.4, server, "hang", mark=str(mark))
     assert outcome == ToolOutcome(
         "[timed out after 0.4 s; the server was told to stop, and the call may have run]", "tool/timeout"
     )
@@ -228,8 +228,8 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked(desk: Des
         return await answer
 
     desk.ask = ask
-    server = await desk.open(source(command=RAW, timeout_seconds=0.4))
-    running = asyncio.create_task(desk.run(server, "ask"))
+    server = await desk.open(source(command=RAW))
+    running = asyncio.create_task(desk.run_within(0.4, server, "ask"))
     await asked.wait()
     asyncio.get_running_loop().call_later(0.6, answer.set_result, {})
     assert json.loads((await running).content) == {"action": "accept", "content": {}}
@@ -262,6 +262,13 @@ async def test_a_question_ends_with_the_call_that_asks_it(desk: Desk) -> None:
     await asyncio.wait({running})
     await withdrawn.wait()
     assert await desk.run(server, "say") == ToolOutcome("said")
+    await server.close()
+
+
+async def test_a_form_that_nobody_could_fill_in_is_declined_and_said(desk: Desk) -> None:
+    server = await desk.open(source(command=[*RAW, "riddles"]))
+    assert json.loads((await desk.run(server, "ask")).content) == {"action": "decline"}
+    assert desk.told == [Progress(message="the server wanted more than a form; it was told that nobody does that")]
     await server.close()
 
 

@@ -13,10 +13,11 @@ from support.processes import alive, until
 from abey.core.conversation import ToolOutcome
 from abey.protocol.config import AgentConfig
 from abey.runtime.agents import checks
+from abey.runtime.extras import way_to
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.tools.mcp import servers
 from abey.runtime.tools.mcp.listing import LONGEST_NAME, model_name
-from abey.runtime.tools.toolbox import SourceFailed
+from abey.runtime.tools.sources import SourceFailed
 
 
 async def why_not(desk: Desk, **entry: object) -> str:
@@ -149,7 +150,7 @@ async def test_without_the_extra_a_server_is_missing_with_the_way_out(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(servers, "is_installed", lambda: False)
-    assert await why_not(desk, command=RAW) == "tools of MCP servers need the extra `mcp`: pip install 'abey[mcp]'"
+    assert await why_not(desk, command=RAW) == f"tools of MCP servers need the extra `mcp`: {way_to('mcp')}"
 
 
 def test_without_the_extra_a_check_of_the_file_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +163,7 @@ def test_without_the_extra_a_check_of_the_file_says_so(monkeypatch: pytest.Monke
 
     assert said() == []
     monkeypatch.setattr(checks, "is_installed", lambda: False)
-    missing = "tools of MCP servers need the extra `mcp`: pip install 'abey[mcp]'; `it` is left out"
+    missing = f"tools of MCP servers need the extra `mcp`: {way_to('mcp')}; `it` is left out"
     assert said() == [("/tools/0", missing)]
 
 

@@ -13,7 +13,7 @@ from abey.runtime.tools.executables.folder import ExecutablesOpener
 from abey.runtime.tools.executables.runner import ExecutableRunner
 from abey.runtime.tools.programs import Programs
 from abey.runtime.tools.sandbox.launcher import SandboxedLauncher
-from abey.runtime.tools.toolbox import Place
+from abey.runtime.tools.sources import Place
 
 
 async def test_it_gets_its_stdin_and_writes_nothing_outside(inside: Cell) -> None:

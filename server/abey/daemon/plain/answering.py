@@ -1,6 +1,7 @@
 """`abey.complete`: a call is answered with params, or with what is written in its document."""
 
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -27,8 +28,19 @@ from abey.rpc.peer import Peer
 
 Later = Coroutine[Any, Any, Json]
 
-WANTED = 'the params of agents/complete, or {"document": "<the document of a call>", "decision": "…"}'
+WANTED = 'the params of agents/complete, or {"document": "<the document of a call>", "decision": "…", "resume": true}'
 LOOK_AGAIN = "the call is not as it was when its document was written; look at it again, then answer again"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is done with the document of a call, as it was when it was said; without `resume` the session goes on if a
+    run drove it last."""
+
+    name: Name
+    decision: Decision
+    document: Document | None
+    resume: bool | None
 
 
 class Answering:
@@ -44,12 +56,14 @@ class Answering:
     def complete(self, peer: Peer, arguments: list[Json], token: Token) -> Later:
         """A Command. What stands in the open document is what it says now."""
         match arguments:
-            case [{"document": str(text), "decision": str(said), **rest}] if not rest:
+            case [{"document": str(text), "decision": str(said), **rest}] if rest.keys() <= {"resume"}:
                 name = document_name(text, self._handlers.pages.folder)
                 decision = next((one for one in DECISIONS if one == said), None)
-                if name is None or name.call is None or decision is None:
+                resume = rest.get("resume")
+                if name is None or name.call is None or decision is None or not isinstance(resume, bool | None):
                     raise refusal("abey.complete", arguments, WANTED)
-                return self._decide(peer, name, decision, self._desk.document(peer, self._documents.path(name)), token)
+                document = self._desk.document(peer, self._documents.path(name))
+                return self._decide(peer, Said(name, decision, document, resume), token)
             case [dict() as params]:
                 return self._complete(peer, validated(m.COMPLETE, params), token)
             case _:
@@ -59,21 +73,23 @@ class Answering:
         live, _ = await self._handlers.services.sessions.of_token(params.token)
         return await self._answer(peer, live.id, "Complete", params, token)
 
-    async def _decide(
-        self, peer: Peer, name: Name, decision: Decision, document: Document | None, token: Token
-    ) -> Json:
+    async def _decide(self, peer: Peer, said: Said, token: Token) -> Json:
         """Raises InvalidState for a call that waits no more, ArgumentsMismatch for one that is not as it was shown."""
+        name, decision, document = said.name, said.decision, said.document
         waiting = await self._waiting(name)
         text = document.text.source if document else await self._documents.text(name)
         memo = await self._documents.memo(name)
         if text is None or memo is None or memo.token != waiting.pending.token:
             raise await self._mismatch(name)
-        said = await self._handlers.services.registry.aside.run(outcome, waiting.pending, decision, text)
+        decided = await self._handlers.services.registry.aside.run(outcome, waiting.pending, decision, text)
+        resume = said.resume
+        if resume is None:
+            resume = (await self._handlers.session(name.session_id)).driven_by == "run"
         params = r.CompleteParams(
             token=memo.token,
-            outcome=said,
+            outcome=decided,
             arguments_hash=memo.arguments_hash if decision in ("approve", "rerun", "answer") else None,
-            resume=(await self._handlers.session(name.session_id)).driven_by == "run",
+            resume=resume,
         )
         what = f"{title(waiting.pending, decision)}: {harmless_line(waiting.pending.tool, 60)}"
         try:

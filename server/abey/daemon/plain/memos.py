@@ -12,29 +12,32 @@ _END = ".shown.json"
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """The call, and the hash of what was shown of it. Clients never compute it (security.md, Approval)."""
+    """The call, the hash of what was shown of it, and whether that was a question. Clients never compute the hash
+    (security.md, Approval)."""
 
     token: str
     arguments_hash: str
+    asks: bool
 
 
 def memo_of(pending: Pending) -> Memo:
-    return Memo(pending.token, pending.arguments_hash)
+    return Memo(pending.token, pending.arguments_hash, pending.kind == "question")
 
 
 def read_memo(folder: Folder, name: Name) -> Memo | None:
     """None where there is none, or nobody could have written it."""
     try:
         match json.loads(folder.read(_file(name)) or "null"):
-            case {"token": str(token), "argumentsHash": str(arguments_hash)}:
-                return Memo(token, arguments_hash)
+            case {"token": str(token), "argumentsHash": str(arguments_hash), "asks": bool(asks)}:
+                return Memo(token, arguments_hash, asks)
     except ValueError:
         pass
     return None
 
 
 def write_memo(folder: Folder, name: Name, memo: Memo) -> None:
-    folder.write(_file(name), json.dumps({"token": memo.token, "argumentsHash": memo.arguments_hash}) + "\n")
+    known = {"token": memo.token, "argumentsHash": memo.arguments_hash, "asks": memo.asks}
+    folder.write(_file(name), json.dumps(known) + "\n")
 
 
 def remove_memo(folder: Folder, name: Name) -> None:

@@ -32,7 +32,7 @@ class Pages:
 
     async def read(self, session_id: str) -> Page:
         """The page as it is now; a damaged session as far as it can be read. Raises UnknownSession, SessionDamaged."""
-        machine, damage = await self._services.sessions.look(session_id)
+        machine, damage = await self._services.look(session_id)
         view = self._services.show_machine(machine, damage)
         return await asyncio.to_thread(page_of, view, self._services.now(machine).session, self.folder)
 

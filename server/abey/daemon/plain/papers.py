@@ -53,7 +53,8 @@ class Papers:
 
     def renew(self, waiting: Waiting) -> None:
         """The call has changed since its document was written: from now on that is about the call as it is. Arguments
-        never change, so what a user has written in their place is not lost."""
+        never change, so what a user has written in their place is not lost; an answer is to no other question."""
+        self._write_call(waiting)
         write_memo(self._folder, waiting.name, memo_of(waiting.pending))
 
     def memo(self, name: Name) -> Memo | None:
@@ -95,8 +96,7 @@ class Papers:
         about another call than it shows."""
         memo, name = read_memo(self._folder, waiting.name), waiting.name
         fresh = memo_of(waiting.pending)
-        same = memo == fresh if waiting.pending.kind == "question" else memo is not None and memo.token == fresh.token
-        if same and self._folder.read(str(name)) is not None:
+        if memo is not None and _about_the_same(memo, fresh) and self._folder.read(str(name)) is not None:
             return
         self._folder.remove(str(name))
         write_memo(self._folder, name, fresh)
@@ -120,6 +120,11 @@ class Papers:
         self._folder.remove(str(name))
         if name.call is not None:
             remove_memo(self._folder, name)
+
+
+def _about_the_same(memo: Memo, fresh: Memo) -> bool:
+    """A call may be shown anew, and what is written in its document stays; an answer is to one question."""
+    return memo == fresh if fresh.asks else (memo.token, memo.asks) == (fresh.token, fresh.asks)
 
 
 def _session_of(file: str) -> str | None:

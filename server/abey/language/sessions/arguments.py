@@ -4,6 +4,7 @@ import json
 import math
 from typing import Literal, get_args
 
+from abey.core.completing import IN_WORDS
 from abey.errors import InvalidArguments, InvalidState
 from abey.language.sessions.harmless import json_text
 from abey.protocol import outcomes as o
@@ -72,7 +73,7 @@ def outcome(pending: Pending, decision: Decision, text: str) -> o.AnyOutcome:
     InvalidArguments for a text that cannot be meant."""
     if decision not in offered(pending):
         names = ", ".join(offered(pending)) or "nothing"
-        message = f"{decision} is nothing to do with a call that is {pending.kind}; what can be done: {names}"
+        message = f"{decision} is nothing to do with a call that {IN_WORDS[pending.kind]}; what can be done: {names}"
         raise InvalidState(message, pendingKind=pending.kind, legal=list(offered(pending)))
     match decision:
         case "approve":

@@ -13,11 +13,13 @@ from abey.protocol.journal.calls import (
     CallResolved,
     CallStarted,
 )
+from abey.protocol.journal.lines import Rewound, Seeded
 from abey.protocol.journal.record import FORMAT_VERSION, KeyedOutcome, KeyedRequest, Record, RecordData
 from abey.protocol.journal.turns import (
     Cancelled,
     Candidate,
     Compacted,
+    Continued,
     Created,
     Failed,
     Final,
@@ -30,6 +32,7 @@ from abey.protocol.journal.turns import (
     Stopped,
     ToolResults,
     Waiting,
+    Withdrawn,
 )
 from abey.protocol.journal.upkeep import Answered, Imported, Repaired, RuleAdded, RuleRemoved, Skipped, Updated
 
@@ -47,6 +50,7 @@ __all__ = [
     "Cancelled",
     "Candidate",
     "Compacted",
+    "Continued",
     "Created",
     "Failed",
     "Final",
@@ -62,13 +66,16 @@ __all__ = [
     "RecordData",
     "Repaired",
     "Resumed",
+    "Rewound",
     "RuleAdded",
     "RuleRemoved",
+    "Seeded",
     "Skipped",
     "Stopped",
     "ToolResults",
     "Updated",
     "Waiting",
+    "Withdrawn",
 ]
 
 RECORD_TYPES: dict[str, type[RecordData]] = {kind.type: kind for kind in RecordData.__subclasses__()}

@@ -18,9 +18,9 @@ from abey.runtime.agents.naming import nearest, shown_name
 from abey.runtime.agents.policy_checks import policy_facts
 from abey.runtime.agents.tools import AVAILABLE
 from abey.runtime.models.places import OURS, url_fault
-from abey.runtime.tools.arguments import broken_schema
+from abey.runtime.tools.arguments import broken_schema, schema_fault
 from abey.runtime.tools.http.request import url_template_fault
-from abey.runtime.tools.mcp.extra import NO_EXTRA, is_installed
+from abey.runtime.tools.mcp.extra import is_installed, no_extra
 from abey.runtime.tools.placeholders import handed_on, shell_parameters, undeclared
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -34,7 +34,7 @@ def sense_facts(config: AgentConfig, raw: Any) -> list[Fact]:
         *_tool_facts(config),
         *policy_facts(config, f"/{key}"),
         *_limit_facts(config),
-        *_later_facts(config),
+        *_output_facts(config),
     ]
 
 
@@ -56,7 +56,7 @@ def _tool_facts(config: AgentConfig) -> Iterator[Fact]:
         pointer = f"/tools/{at}"
         yield from _name_facts(tool, pointer, seen)
         if tool.kind == "mcp" and not is_installed():
-            message = f"{NO_EXTRA}; {quoted(shown_name(tool))} is left out"
+            message = f"{no_extra()}; {quoted(shown_name(tool))} is left out"
             yield Fact(pointer, "warning", "unsupported", message, on_key=True)
         if tool.kind not in AVAILABLE:
             message = (
@@ -140,13 +140,8 @@ def _limit_facts(config: AgentConfig) -> Iterator[Fact]:
         yield Fact("/limits/maxCost", "warning", "no-prices", message, on_key=True)
 
 
-def _later_facts(config: AgentConfig) -> Iterator[Fact]:
-    """What is kept in the file for a later version."""
-    kept = {
-        "/outputSchema": config.output_schema,
-    }
-    for pointer, value in kept.items():
-        if value is not None:
-            name = pointer.rpartition("/")[2]
-            message = f"{quoted(name)} is kept but not applied in this version"
-            yield Fact(pointer, "warning", "unsupported", message, on_key=True)
+def _output_facts(config: AgentConfig) -> Iterator[Fact]:
+    """A broken schema is one that no answer can fit: an agent with it could not end a turn."""
+    fault = schema_fault(config.output_schema) if config.output_schema is not None else None
+    if fault is not None:
+        yield Fact(f"/outputSchema{fault.pointer}", "error", "output-schema", f"the schema {fault.message}")

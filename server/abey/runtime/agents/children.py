@@ -43,14 +43,17 @@ class Described:
     def __init__(self, inner: Toolbox, registry: Registry) -> None:
         self._inner = inner
         self._registry = registry
-        self._known: OrderedDict[tuple[str, str, int], dict[str, str]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str], dict[str, str]] = OrderedDict()
+
+    async def begin(self, agent: Agent) -> Agent:
+        return await self._inner.begin(agent)
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         equipped = self._inner.equip(agent, session)
         silent = [tool for tool in equipped.tools.values() if is_agent(tool) and not tool.description]
         if not silent:
             return equipped
-        key = (session.id, agent.config_hash, len(session.turns))
+        key = (session.id, agent.config_hash, session.turn.turn_id if session.turn else "")
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = dict(self._descriptions(silent, session.created))
@@ -61,12 +64,6 @@ class Described:
 
     async def list(self, agent: Agent, session: Session) -> None:
         await self._inner.list(agent, session)
-
-    async def release(self, session_id: str) -> None:
-        await self._inner.release(session_id)
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     def _descriptions(self, tools: Sequence[Tool], created: Created) -> Iterator[tuple[str, str]]:
         for tool in tools:

@@ -21,6 +21,7 @@ from abey.runtime.agents.findings import Fact, quoted
 from abey.runtime.agents.jsonc import child
 from abey.runtime.agents.naming import Offered, command_of, nearest, offered_by, shown_name
 from abey.runtime.agents.reach import may_hold, shadow
+from abey.runtime.extending.loading import any_installed
 from abey.runtime.tools.placeholders import shell_argument
 from abey.runtime.tools.shell import is_plain_command
 
@@ -65,6 +66,8 @@ def _rule_facts(
 
 def _unmatched(rule: PolicyRule, offered: Offered, pointer: str) -> Fact:
     near = nearest(rule.tool, offered.known)
+    if near is None and any_installed():
+        return Fact(pointer, "information", "not-checked", "not checked: an extension may have a tool of this name")
     guess = f"; did you mean {quoted(near)}" if near else ""
     message = f"no tool of this agent has a name like {quoted(rule.tool)}{guess}"
     return Fact(pointer, "warning", "unmatched-rule", message, replacement=near)

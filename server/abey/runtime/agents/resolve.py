@@ -33,6 +33,7 @@ def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
         ),
         prices=config.model.prices,
         compaction=config.compaction,
+        output_schema=config.output_schema,
         synchronous=config.execution_mode == "synchronous",
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from abey.runtime.doctor import agent_files, floors, isolation, places, remembered, sessions, software, trusted
+from abey.runtime.doctor import agent_files, around, floors, isolation, places, remembered, sessions, software, trusted
 from abey.runtime.doctor.findings import Finding, error
 from abey.runtime.doctor.host import Host
 from abey.runtime.doctor.subject import Subject
@@ -13,6 +13,9 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("version", software.version),
     ("dependencies", software.dependencies),
     ("settings", software.settings),
+    ("path", around.path),
+    ("extras", around.extras),
+    ("extensions", software.extensions),
     ("durability", places.durability),
     ("state", places.state),
     ("lock", places.lock),
@@ -29,6 +32,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("sandbox", isolation.sandbox),
     ("descriptors", isolation.descriptors),
     ("inotify", isolation.inotify),
+    ("traces", around.traces),
+    ("editors", around.editors),
 )
 
 

@@ -2,15 +2,20 @@
 
 import fcntl
 import importlib
+import importlib.util
 import os
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from abey.runtime.store.io import FileIO, Space
+
+if TYPE_CHECKING:
+    from abey.runtime.around import FoundExtension
 
 Lock = Literal["free", "held", "absent"]
 
@@ -92,6 +97,39 @@ class Host:
         except Exception as fault:  # noqa: BLE001 - a broken package raises whatever it likes
             return f"{type(fault).__name__}: {fault}"
         return None
+
+    @property
+    def programs(self) -> Path:
+        """The folder of the programs of this installation."""
+        return Path(sys.executable).parent
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment of this process: the daemon's, where one examines itself."""
+        return os.environ
+
+    def program(self, name: str, env: Mapping[str, str]) -> Path | None:
+        """Where a program is found by who has this environment."""
+        found = shutil.which(name, path=env.get("PATH", ""))
+        return Path(found) if found else None
+
+    def is_ours(self, program: Path) -> bool:
+        """Whether a program, or what it is a link to, is one of this installation."""
+        return self.programs in (program.parent, Path(os.path.realpath(program)).parent)
+
+    def has(self, module: str) -> bool:
+        """Whether there is such a module; imports at most the packages above it."""
+        try:
+            return importlib.util.find_spec(module) is not None
+        except ModuleNotFoundError:
+            return False
+
+    def extensions(self) -> "Sequence[FoundExtension]":
+        """Those that a daemon which is started now would find; runs their code."""
+        from abey.runtime.extending.installed import described  # not where pydantic may be broken
+        from abey.runtime.extending.loading import load_installed
+
+        return described(load_installed())
 
     def full_text_search(self) -> bool:
         """Whether this Python's SQLite has FTS5."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from abey.runtime.doctor.findings import Finding, error, ok, warning
 from abey.runtime.doctor.host import Host
 from abey.runtime.doctor.subject import Subject
+from abey.shared.logs import LOG_LEVELS
 from abey.shared.version import VERSION
 
 OLDEST_PYTHON = (3, 11)
@@ -13,7 +14,7 @@ MODULES = ("pydantic", "jsonschema_rs", "lsprotocol.types", "pygls.protocol")
 """What the daemon cannot start without."""
 
 DURABILITIES = ("power", "process")
-LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 TRANSPORTS = ("auto", "socket", "stdio")
 
 
@@ -48,6 +49,7 @@ def settings(_: Host, subject: Subject) -> Iterator[Finding]:
     given = (
         ("ABEY_DURABILITY", env.get("ABEY_DURABILITY", "power"), DURABILITIES),
         ("ABEY_LOG", env.get("ABEY_LOG", "info").lower(), LOG_LEVELS),
+        ("ABEY_LOG_FORMAT", env.get("ABEY_LOG_FORMAT", "text"), LOG_FORMATS),
         ("ABEY_TRANSPORT", env.get("ABEY_TRANSPORT") or "auto", TRANSPORTS),
     )
     wrong = [(name, allowed) for name, value, allowed in given if value not in allowed]
@@ -55,3 +57,17 @@ def settings(_: Host, subject: Subject) -> Iterator[Finding]:
         yield error("settings", f"{name} is {env[name]!r}", f"set {name} to {' or '.join(allowed)}, or unset it")
     if not wrong:
         yield ok("settings", "the variables hold nothing that is not understood")
+
+
+def extensions(host: Host, subject: Subject) -> Iterator[Finding]:
+    """One finding for each that is installed."""
+    found = subject.running.extensions if subject.running else host.extensions()
+    for one in found:
+        said = f"{one.name}, of {one.package}"
+        if one.fault is not None:
+            what = f"{said}, cannot be used, and no model is asked meanwhile: {one.fault}"
+            yield error("extensions", what, "mend or uninstall the package, then `abey daemon stop`")
+        else:
+            yield ok("extensions", said)
+    if not found:
+        yield ok("extensions", "none is installed")

@@ -1,8 +1,12 @@
 """What is examined: the places of one daemon, and what it says of itself if it runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from abey.runtime.around import FoundExtension
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +15,7 @@ class Running:
 
     `leaves_nothing`: no process of a tool can stay behind; `has_index`: the index was not given up; `whole`: the
     sessions in memory that are well; `failed`: those that a failed write stopped, with the error; `disagreements`:
-    which snapshots lost when a session was loaded, and why.
+    which snapshots lost when a session was loaded, and why; `extensions`: those that it has loaded.
     """
 
     pid: int
@@ -21,6 +25,7 @@ class Running:
     whole: frozenset[str] = frozenset()
     failed: Mapping[str, str] = field(default_factory=dict)
     disagreements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extensions: "Sequence[FoundExtension]" = ()
 
 
 @dataclass(frozen=True, slots=True)

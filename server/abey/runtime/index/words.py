@@ -5,7 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from abey.core.session import AnswerEntry, Call, InputEntry, Session
+from abey.core.call import Call
+from abey.core.finding import turns_of_all_lines
+from abey.core.seeds import turns_of
+from abey.core.session import AnswerEntry, InputEntry, Session, Turn
 from abey.errors import InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json
@@ -50,16 +53,10 @@ def words_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def session_texts(session: Session) -> Iterator[str]:
-    """All that is sought in a session: the title, inputs, answers with what they call, and results."""
+    """All that is sought in a session: the title, inputs, answers with what they call, and results, on all lines."""
     yield session.title
-    for turn in session.turns:
-        for entry in turn.entries:
-            match entry:
-                case InputEntry():
-                    yield _input(entry.parts)
-                case AnswerEntry():
-                    yield _answer(entry.blocks, entry.calls)
-                    yield from (text for call in entry.calls for text in _results(call))
+    for turn in turns_of_all_lines(session):
+        yield from _turn(turn)
 
 
 def record_texts(records: Iterable[j.Record]) -> Iterator[str]:
@@ -68,7 +65,7 @@ def record_texts(records: Iterable[j.Record]) -> Iterator[str]:
         match record.data:
             case j.Created(title=title):
                 yield title
-            case j.Input(parts=parts):
+            case j.Input(repairs=None, parts=parts):
                 yield _input(parts)
             case j.Candidate(blocks=blocks, calls=calls):
                 yield _answer(blocks, calls)
@@ -76,6 +73,18 @@ def record_texts(records: Iterable[j.Record]) -> Iterator[str]:
                 yield _flat(output)
             case j.CallResolved(outcome=Result() | Error() as outcome):
                 yield _outcome(outcome)
+            case j.Seeded(seed=seed):
+                yield from (text for turn in turns_of(seed, record) for text in _turn(turn))
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    for entry in turn.entries:
+        match entry:
+            case InputEntry(repairs=False):
+                yield _input(entry.parts)
+            case AnswerEntry():
+                yield _answer(entry.blocks, entry.calls)
+                yield from (text for call in entry.calls for text in _results(call))
 
 
 def _split(text: str) -> Iterator[str]:

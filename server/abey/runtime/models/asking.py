@@ -18,6 +18,7 @@ from abey.runtime.models.naming import own_names
 from abey.runtime.models.network import Network
 from abey.runtime.models.places import place_of
 from abey.runtime.models.privacy import without_secrets
+from abey.runtime.models.strictness import misfit_of
 from abey.runtime.models.waits import retry_after_ms
 from abey.runtime.ports import Clock, OnDelta
 from abey.shared.escaping import cut, escape_line
@@ -45,7 +46,10 @@ class Asking:
     clock: Clock
 
     async def ask(self, request: ModelRequest, on_delta: OnDelta) -> ModelAnswer:
-        """One exchange. Files and key are read before anything is sent."""
+        """One exchange. Files and key are read before anything is sent; nothing is of a history that makes no sense."""
+        misfit = misfit_of(request)
+        if misfit is not None:
+            raise ModelFailed("invalid-request", misfit)
         place = place_of(self.model)
         request = await asyncio.to_thread(inlined, request)
         body = await asyncio.to_thread(body_of, self.model, place, request)

@@ -39,12 +39,14 @@ class ChatAnswer:
         if name == "[DONE]":
             self.done = True
             return
+        self._draft.signed(value.get("model"))
         self._usage(value)
         for choice in list_in(value.get("choices")):
             if isinstance(choice, dict) and not choice.get("index"):
                 self._choice(choice, choice.get("delta") or choice.get("message"))
 
     def whole(self, value: Mapping[str, Any]) -> None:
+        self._draft.signed(value.get("model"))
         self._usage(value)
         choices = value.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):

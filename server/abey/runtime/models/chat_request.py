@@ -7,6 +7,7 @@ from abey.core.conversation import AssistantMessage, Message, ModelRequest, Offe
 from abey.errors import ModelFailed
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.transcript import MediaPart, Part, TextPart
+from abey.runtime.models.answer_forms import NAME, is_object_schema, is_strict, system_prompt
 from abey.runtime.models.contents import arguments_text, result_text, tidy
 from abey.runtime.models.naming import short_id, wire_id, wire_name
 
@@ -18,13 +19,19 @@ def chat_request(request: ModelRequest, origin: str, host: str) -> dict[str, Any
     """The messages and tools of `request`, whose files are read. Raises ModelFailed for media that cannot be sent."""
     spell: Callable[[str], str] = short_id if host.endswith("mistral.ai") else lambda one: wire_id(one, LONGEST_ID)
     messages = [one for message in tidy(request.messages) for one in _messages(message, origin, spell)]
-    if request.system_prompt.strip():
-        messages.insert(0, {"role": "system", "content": request.system_prompt})
+    schema = request.output_schema
+    has_field = schema is not None and is_object_schema(schema)
+    prompt = system_prompt(request, in_words=not has_field)
+    if prompt.strip():
+        messages.insert(0, {"role": "system", "content": prompt})
     body: dict[str, Any] = {"messages": messages, "stream": True}
     if not host.endswith("mistral.ai"):  # which refuses what it does not know
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [{"type": "function", "function": _tool(tool)} for tool in request.tools]
+    if has_field:
+        form = {"name": NAME, "schema": schema, "strict": is_strict(schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
     return body
 
 

@@ -43,13 +43,14 @@ def headers_of(model: HttpModel, place: Place, key: str | None) -> dict[str, str
 
 
 def body_of(model: HttpModel, place: Place, request: ModelRequest) -> bytes:
-    """The body for a request whose files are read. A parameter that is null takes away what we would have sent.
+    """The body for a request whose files are read. A parameter that is null takes away what we would have sent, and of
+    two objects the members are put together.
 
     Raises ModelFailed (`invalid-request`) for what cannot be said.
     """
     body = _body(model, place, request)
     wanted = {name: value for name, value in model.parameters.items() if name not in OURS}
-    whole = {"model": model.name, **body, **wanted}
+    whole = {"model": model.name, **body, **{name: _over(body.get(name), value) for name, value in wanted.items()}}
     kept = {name: value for name, value in whole.items() if value is not None}
     try:
         return json.dumps(mended(kept), ensure_ascii=False, allow_nan=False).encode("utf-8")
@@ -77,6 +78,10 @@ def assembly_of(model: HttpModel, place: Place) -> Callable[[OnDelta], Assembly]
         "anthropic": MessagesAnswer,
     }
     return lambda on_delta: kinds[model.provider](origin_of(model, place), on_delta)
+
+
+def _over(ours: Any, wanted: Any) -> Any:
+    return {**ours, **wanted} if isinstance(ours, dict) and isinstance(wanted, dict) else wanted
 
 
 def _thinking_budget(parameters: dict[str, Any]) -> int:

@@ -26,6 +26,9 @@ _STOPS = {
 }
 
 
+LONGEST_NAME = 256
+
+
 @dataclass(slots=True)
 class DraftBlock:
     """`opaque` is what the provider wants back, beside the signature."""
@@ -77,6 +80,7 @@ class Draft:
         self.calls: list[DraftCall] = []
         self.usage = Usage()
         self.refused = False
+        self.model: str | None = None
         self._shown = Shown(on_delta)
 
     def add(self, kind: str, piece: str) -> None:
@@ -91,6 +95,10 @@ class Draft:
         if piece:
             block.pieces.append(piece)
             self._shown.show("answer" if block.kind == "text" else "thinking", piece)
+
+    def signed(self, name: Any) -> None:
+        """By the model that the provider names, if it does."""
+        self.model = mended(text_in(name)[:LONGEST_NAME]) or self.model
 
     def answer(self, reason: str | None) -> ModelAnswer:
         """The answer that ended for `reason`, in the provider's word or None.
@@ -107,7 +115,8 @@ class Draft:
             AskedCall(mended(call.id) or f"call_{at}", mended(call.tool), mended(call.arguments) or "{}")
             for at, call in enumerate(self.calls, 1)
         )
-        return ModelAnswer(tuple(self._made()), () if self.refused else calls, finish, self.usage)
+        own = () if self.refused else calls
+        return ModelAnswer(tuple(self._made()), own, finish, self.usage, model=self.model)
 
     def _finish(self, reason: str | None) -> str:
         if self.refused:

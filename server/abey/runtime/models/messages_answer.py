@@ -61,6 +61,7 @@ class MessagesAnswer:
         self._counted: dict[str, Any] = {}
 
     def _message(self, message: Mapping[str, Any]) -> None:
+        self._draft.signed(message.get("model"))
         if message.get("stop_reason"):
             self._reason = str(message["stop_reason"])
         usage = message.get("usage")

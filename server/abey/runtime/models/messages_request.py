@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ModelRequest, ResultMessage, UserMessage
 from abey.protocol.blocks import Block, TextBlock, ThinkingBlock
 from abey.protocol.transcript import MediaPart, Part, TextPart
+from abey.runtime.models.answer_forms import is_object_schema, is_strict, system_prompt
 from abey.runtime.models.chat_request import unsendable
 from abey.runtime.models.contents import arguments_object, result_parts, tidy, wrapped_arguments
 from abey.runtime.models.naming import wire_id, wire_name
@@ -28,8 +29,13 @@ def messages_request(request: ModelRequest, origin: str) -> dict[str, Any]:
         else:
             messages.append({"role": role, "content": content})
     body: dict[str, Any] = {"messages": messages, "max_tokens": MAX_TOKENS, "stream": True}
-    if request.system_prompt.strip():
-        body["system"] = request.system_prompt
+    schema = request.output_schema
+    has_field = schema is not None and is_object_schema(schema) and is_strict(schema)
+    prompt = system_prompt(request, in_words=not has_field)
+    if prompt.strip():
+        body["system"] = prompt
+    if has_field:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return body | _tools(request)
 
 

@@ -61,6 +61,7 @@ class ResponsesAnswer:
             raise cut_off("its end did not come")
         reason = self._reason()
         self._draft = Draft(self._origin, _ignore if self._shown else self._on_delta)
+        self._draft.signed(self._response.get("model"))
         self._draft.usage = _usage(self._response.get("usage"))
         for item in list_in(self._response.get("output")) or self._items:
             if isinstance(item, dict):

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from abey.core.conversation import AssistantMessage, Message, ModelRequest, ResultMessage, UserMessage
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.transcript import MediaPart, Part, TextPart
+from abey.runtime.models.answer_forms import NAME, is_object_schema, is_strict, system_prompt
 from abey.runtime.models.chat_request import unsendable
 from abey.runtime.models.contents import arguments_text, result_text, tidy
 from abey.runtime.models.naming import wire_id, wire_name
@@ -19,8 +20,14 @@ def responses_request(request: ModelRequest, origin: str, model: str) -> dict[st
     """The messages and tools of `request`, whose files are read. Raises ModelFailed for media that cannot be sent."""
     items = [item for message in tidy(request.messages) for item in _items(message, origin)]
     body: dict[str, Any] = {"input": items, "stream": True, "store": False}
-    if request.system_prompt.strip():
-        body["instructions"] = request.system_prompt
+    schema = request.output_schema
+    has_field = schema is not None and is_object_schema(schema)
+    prompt = system_prompt(request, in_words=not has_field)
+    if prompt.strip():
+        body["instructions"] = prompt
+    if has_field:
+        form = {"type": "json_schema", "name": NAME, "schema": schema, "strict": is_strict(schema)}
+        body["text"] = {"format": form}
     if not _NO_REASONING.match(model):  # these refuse the word
         body["include"] = ["reasoning.encrypted_content"]
     if request.tools:

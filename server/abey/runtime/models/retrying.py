@@ -6,6 +6,7 @@ from dataclasses import replace
 from abey.core.conversation import ModelAnswer, ModelRequest
 from abey.errors import ModelFailed
 from abey.runtime.ports import Clock, Model, OnDelta
+from abey.runtime.signals import being_cancelled
 from abey.shared.kinds import RETRIED_MODEL_CODES
 
 MAX_TRIES = 3
@@ -46,8 +47,9 @@ class Retrying:
                 return replace(answer, attempts=self.attempts)
 
     async def _wait(self, failure: ModelFailed) -> None:
-        """Sleeps until the next try. Raises ModelFailed where there is none."""
-        if failure.model_code not in RETRIED_MODEL_CODES or self.attempts == MAX_TRIES:
+        """Sleeps until the next try. Raises ModelFailed where there is none, and where nobody waits any more: a model
+        may fail of its abort."""
+        if failure.model_code not in RETRIED_MODEL_CODES or self.attempts == MAX_TRIES or being_cancelled():
             details = {**failure.details, "attempts": self.attempts}
             raise ModelFailed(failure.model_code, failure.message, **details) from failure
         delay = self._delay(failure)

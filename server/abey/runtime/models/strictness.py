@@ -16,20 +16,22 @@ def fault_of(request: ModelRequest) -> str | None:
     Every call is answered once, in place and in order; roles take turns, the user first; no call id twice; no lone
     surrogates anywhere.
     """
-    return next(_faults(request), None)
+    halves = (where for where, text in _texts(request) if _LONE_SURROGATE.search(text))
+    return misfit_of(request) or next((f"{where} holds a lone surrogate" for where in halves), None)
 
 
-def _faults(request: ModelRequest) -> Iterator[str]:
-    messages = request.messages
+def misfit_of(request: ModelRequest) -> str | None:
+    """The same, but for the texts: what no spelling of the request can mend."""
+    return next(_misfits(request.messages), None)
+
+
+def _misfits(messages: tuple[Message, ...]) -> Iterator[str]:
     if not messages:
         yield "the history is empty"
         return
     yield from _pairing(messages)
     if isinstance(messages[-1], AssistantMessage) and not messages[-1].calls:
         yield "the last message is the model's own"
-    for where, text in _texts(request):
-        if _LONE_SURROGATE.search(text):
-            yield f"{where} holds a lone surrogate"
 
 
 def _pairing(messages: tuple[Message, ...]) -> Iterator[str]:

@@ -209,7 +209,7 @@ def _nests_too_deep(kind: str) -> TooLarge:
     return TooLarge(f"a record {kind} nests deeper than {NESTING_LIMIT} levels", record=kind, limit=NESTING_LIMIT)
 
 
-_BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"(?:[^"\\]|\\.)*"')
+_BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def _nesting(payload: bytes) -> int:

@@ -113,9 +113,12 @@ def _problem(
         case Foreign(reason):
             return Damage(offset, reason)
         case Garbled(reason):
-            missing = (unit[-1].rev if unit else end.revision) + 1
+            before = unit[-1].rev if unit else end.revision
+            later = tuple(_later_entries(data, offset))
+            # a journal may begin at any revision, and then only what is left of its first write tells at which
+            missing = before + 1 if before or not later or later[0] is None else later[0].first
             first = unit[0].first if unit else missing
-            if all(later and later.first == first and later.rev > missing for later in _later_entries(data, offset)):
+            if all(each and each.first == first and each.rev > missing for each in later):
                 return TornTail(end.size, reason)
             return Damage(offset, reason)
         case _:

@@ -12,13 +12,23 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 
 from abey.core.history import turn_messages
-from abey.core.session import Entry, Session, Turn
+from abey.core.session import Entry, Line, Session, Turn
 from abey.protocol.base import Json, Wire
 from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate
 from abey.runtime.store.scan import End
 from abey.shared.version import VERSION
 
-FORMAT = 1
+FORMAT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Begins the turns of a line, or without one those of the session itself: the first `shared` are those of the line
+    `of`, counted from 0, and those that follow are its own."""
+
+    line: Line | None = None
+    of: int = 0
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +75,10 @@ def from_text(text: bytes, fetch: Fetch) -> Snapshot | None:
         if (head["format"], head["version"]) != (FORMAT, VERSION):
             return None
         session = _loaded("Session", head["session"])
-        turns = tuple(_turns(lines, fetch))
+        left, turns = _tracks(_read(lines, fetch))
         end = End(**head["journal"])
-        return Snapshot(replace(session, turns=turns), end, head["journalHash"], head["nextSeq"])
-    except (ValueError, TypeError, KeyError, StopIteration, RecursionError) as error:
+        return Snapshot(replace(session, lines=left, turns=turns), end, head["journalHash"], head["nextSeq"])
+    except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
         raise Unusable(f"it cannot be read: {type(error).__name__}") from error
 
 
@@ -89,14 +99,28 @@ def _lines(snapshot: Snapshot, is_kept: IsKept) -> Iterator[bytes]:
         "journal": _plain(snapshot.end),
         "journalHash": snapshot.journal_hash,
         "nextSeq": snapshot.next_seq,
-        "session": _plain(replace(snapshot.session, turns=())),
+        "session": _plain(replace(snapshot.session, lines=(), turns=())),
     }
     yield _deflated(head, is_kept)[:-1] + b',"transcript":[\n'
     comma = b""
-    for turn in snapshot.session.turns:
-        for each in (replace(turn, entries=(), messages=()), *turn.entries):
-            yield comma + _deflated({type(each).__name__: _plain(each)}, is_kept) + b"\n"
-            comma = b","
+    for each in _told(snapshot.session):
+        yield comma + _deflated({type(each).__name__: _plain(each)}, is_kept) + b"\n"
+        comma = b","
+
+
+def _told(session: Session) -> Iterator[Track | Turn | Entry]:
+    """The lines, then the session itself: each turn once, though lines share it, before its entries."""
+    owners: dict[int, int] = {}  # the first line that has a turn: what it has before that, the others have, too
+    for number, line in enumerate((*session.lines, None)):
+        turns = session.turns if line is None else line.turns
+        shared = next((place + 1 for place in reversed(range(len(turns))) if id(turns[place]) in owners), 0)
+        of = owners[id(turns[shared - 1])] if shared else 0
+        if session.lines:
+            yield Track(replace(line, turns=()) if line else None, of, shared)
+        for turn in turns[shared:]:
+            yield replace(turn, entries=(), messages=())
+            owners[id(turn)] = number
+            yield from turn.entries
 
 
 def _deflated(line: dict[str, Json], is_kept: IsKept) -> bytes:
@@ -128,18 +152,36 @@ def _check(text: bytes) -> None:
         raise Unusable("its checksum does not match")
 
 
-def _turns(lines: Iterable[bytes], fetch: Fetch) -> Iterator[Turn]:
+def _tracks(told: Iterable[Track | Turn]) -> tuple[tuple[Line, ...], tuple[Turn, ...]]:
+    """The lines that were left, and the turns of the session itself."""
+    left: list[Line] = []
+    line: Line | None = None
+    turns: list[Turn] = []
+    for each in told:
+        if isinstance(each, Turn):
+            turns.append(each)
+            continue
+        if line is not None:
+            left.append(replace(line, turns=tuple(turns)))
+        line, turns = each.line, [*left[each.of].turns[: each.shared]] if left else []
+    return tuple(left), tuple(turns)
+
+
+def _read(lines: Iterable[bytes], fetch: Fetch) -> Iterator[Track | Turn]:
+    """Turns with their entries."""
     turn: Turn | None = None
     entries: list[Entry] = []
     for line in takewhile(lambda line: not line.startswith(b"]"), lines):
         ((name, value),) = _inflated(json.loads(line.removeprefix(b",")), fetch).items()
         found = _loaded(name, value)
-        if not isinstance(found, Turn):
+        if not isinstance(found, Track | Turn):
             entries.append(found)
             continue
         if turn is not None:
             yield _whole(turn, entries)
-        turn, entries = found, []
+        turn, entries = (found if isinstance(found, Turn) else None), []
+        if isinstance(found, Track):
+            yield found
     if turn is not None:
         yield _whole(turn, entries)
 
@@ -149,7 +191,7 @@ def _whole(turn: Turn, entries: list[Entry]) -> Turn:
     return replace(turn, entries=tuple(entries), messages=messages)
 
 
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Session, Turn, *get_args(Entry))}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Session, Track, Turn, *get_args(Entry))}
 
 
 def _plain(value: Any) -> Json:

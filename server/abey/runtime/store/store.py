@@ -11,7 +11,7 @@ from pathlib import Path
 from abey.errors import InvalidArguments, InvalidState, RecordFailed, SessionDamaged, UnknownSession
 from abey.protocol.base import ID_PATTERN, Json, Timestamp
 from abey.protocol.journal import BlobRef, Record
-from abey.runtime.store.blobs import blobs_of, read_blob
+from abey.runtime.store.blobs import BLOBS, blobs_of, read_blob
 from abey.runtime.store.io import FileIO, Space
 from abey.runtime.store.journal import JOURNAL, Journal, record_failed
 from abey.runtime.store.mending import Follow
@@ -55,10 +55,13 @@ class Store:
         return tuple(sorted(name for name in names if re.match(ID_PATTERN, name)))
 
     def create(self, session_id: str, records: Sequence[Record], wholes: Mapping[str, bytes] | None = None) -> Journal:
-        """A new session; `wholes` are the whole outputs that its records name, by SHA-256. Raises InvalidArguments,
-        InvalidState (there is one), TooLarge, RecordFailed."""
+        """A new session; `wholes` are the whole outputs that its records name, by SHA-256. What a crash left of one
+        that was being made goes to the trash. Raises InvalidArguments, InvalidState (there is one), TooLarge,
+        RecordFailed."""
         if not re.match(ID_PATTERN, session_id):
             raise InvalidArguments("a session id matches [0-9a-z][0-9a-z_-]{0,63}", sessionId=session_id)
+        if self.exists(session_id) and self._is_left_over(session_id):
+            self.delete(session_id, records[0].at)
         return Journal.create(self._io, self._sessions / session_id, records, wholes)
 
     def journal_status(self, session_id: str) -> os.stat_result:
@@ -194,6 +197,14 @@ class Store:
             return None
         except (OSError, ValueError, RecursionError) as error:
             raise SessionDamaged(f"the agent config {config_hash} cannot be read: {error}") from error
+
+    def _is_left_over(self, session_id: str) -> bool:
+        """Whether nothing is there but the beginnings of a first write."""
+        try:
+            names = self._io.names(self._sessions / session_id)
+            return {*names} <= {JOURNAL, BLOBS} and self.holds_nothing(session_id)
+        except (OSError, RecordFailed):  # nobody can tell what it is
+            return False
 
     def _directory(self, session_id: str) -> Path:
         directory = self._sessions / session_id

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from abey.core import events as e
 from abey.core.agent import Tool
+from abey.core.call import Call
 from abey.core.children import DEEPEST, depth, failed, outcome_of, policies_above, working
 from abey.core.conversation import ToolOutcome
 from abey.core.effects import EndRun
-from abey.core.session import Call
 from abey.core.titles import title_of
 from abey.errors import (
     AbeyError,

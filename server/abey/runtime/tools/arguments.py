@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
 FAULTS = 50
+QUESTION_BYTES = 64 * 1024
 _SHOWN = 300
 _NO_REGEX = ' is not a "regex"'
 _TOO_MUCH = "nested too deeply, or a number of too many digits, to be checked"
@@ -28,7 +29,7 @@ def check_arguments(schema: Mapping[str, Any], value: Any, what: str = "the argu
     """
     broken, validator = _checked(schema)
     if validator is None:
-        return broken
+        return _of_tool(broken)
     try:
         error = next(iter(validator.iter_errors(_as_text_allows(value))), None)
     except (ValueError, RecursionError):
@@ -49,7 +50,7 @@ def argument_faults(schema: Mapping[str, Any], value: Any) -> tuple[Fault, ...]:
     """The first FAULTS things that are wrong with `value`; where nobody can tell, why not, as one of the whole."""
     broken, validator = _checked(schema)
     if validator is None:
-        return (Fault("", broken or ""),)
+        return (Fault("", _of_tool(broken)),)
     try:
         return tuple(islice(_faults(validator, value), FAULTS))
     except (ValueError, RecursionError):
@@ -58,7 +59,24 @@ def argument_faults(schema: Mapping[str, Any], value: Any) -> tuple[Fault, ...]:
 
 def broken_schema(schema: Mapping[str, Any]) -> str | None:
     """Why `schema` is no JSON schema that can be used, in a line, or None."""
+    fault = schema_fault(schema)
+    return None if fault is None else _of_tool(fault)
+
+
+def schema_fault(schema: Mapping[str, Any]) -> Fault | None:
+    """Where in the schema it is that it is broken; the message goes on with a sentence that begins with what it is."""
     return _checked(schema)[0]
+
+
+def question_fault(schema: Mapping[str, Any]) -> str | None:
+    """Why nobody could answer a question with this schema, in a line, or None."""
+    try:
+        if len(json.dumps(schema, allow_nan=False)) > QUESTION_BYTES:
+            return f"the schema of the question has more than {QUESTION_BYTES} bytes"
+    except (ValueError, TypeError, RecursionError):
+        return "the schema of the question is no JSON"
+    fault = schema_fault(schema)
+    return f"the schema of the question {fault.message}" if fault else None
 
 
 def _faults(validator: "Validator", value: Any) -> "Iterator[Fault]":
@@ -75,15 +93,15 @@ def _unexpected(error: "ValidationError") -> list[str]:
     return list(getattr(error.kind, "unexpected", ()))
 
 
-def _checked(schema: Mapping[str, Any]) -> "tuple[str | None, Validator | None]":
+def _checked(schema: Mapping[str, Any]) -> "tuple[Fault | None, Validator | None]":
     try:
         return _compiled(json.dumps(schema, sort_keys=True))
     except (ValueError, RecursionError) as fault:
-        return _broken(f": {_short(str(fault))}"), None
+        return Fault("", _broken(f": {_short(str(fault))}")), None
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str) -> "tuple[str | None, Validator | None]":
+def _compiled(text: str) -> "tuple[Fault | None, Validator | None]":
     """The validator of a schema, made once; or why there is none. Raises ValueError for what is no JSON at all."""
     from jsonschema_rs import RegexOptions, ValidationError, validator_for
 
@@ -91,8 +109,10 @@ def _compiled(text: str) -> "tuple[str | None, Validator | None]":
         return None, validator_for(text, retriever=_refused, pattern_options=RegexOptions(), validate_formats=False)
     except ValidationError as error:
         unclear = error.message.endswith(_NO_REGEX)
-        at = escape_line(_pointer(error.instance_path))
-        return _broken(f"{f' at {at}' if at else ''}: {_short(error.message + (_LINEAR if unclear else ''))}"), None
+        pointer = _pointer(error.instance_path)
+        at = escape_line(pointer)
+        told = _broken(f"{f' at {at}' if at else ''}: {_short(error.message + (_LINEAR if unclear else ''))}")
+        return Fault(pointer, told), None
 
 
 def _refused(_: str) -> NoReturn:
@@ -105,7 +125,11 @@ def _as_text_allows(value: Any) -> Any:
 
 
 def _broken(how: str) -> str:
-    return f"the tool's schema is broken{how}"
+    return f"is broken{how}"
+
+
+def _of_tool(fault: Fault | None) -> str:
+    return f"the tool's schema {fault.message if fault else ''}"
 
 
 def _line(path: Iterable[str | int], message: str, whole: str) -> str:

@@ -82,9 +82,10 @@ class Decorating:
 
     async def _remembered(self, key: str, decorated: Decorated, run: Run, call: ToolCall) -> ToolOutcome:
         """A failure is not remembered, nor is what changed files: a call that said so again would have changed none. A
-        call of another session, tool, definition or with other arguments is another one."""
+        call of another session, tool, definition or with other arguments is another one, and so is one that had
+        another answer before it ran."""
         tool, session = decorated.tool, [call.session_id, decorated.since]
-        whole = canonical_json([session, key, tool.name, tool.hash, call.cwd, dict(call.arguments)])
+        whole = canonical_json([session, key, tool.name, tool.hash, call.cwd, dict(call.arguments), call.answer])
         known = self._cached.get(whole)
         if known is not None:
             self._cached.move_to_end(whole)

@@ -1,6 +1,7 @@
 """A program under a supervisor of the process helper, seen from the daemon."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -9,10 +10,11 @@ from typing import Any, Protocol
 from abey.runtime.tools.descriptors import Inlet
 from abey.runtime.tools.orphans import Orphans
 from abey.runtime.tools.processes import CannotStart, Ended
-from abey.runtime.tools.trees import kill_trees, place_of
+from abey.runtime.tools.trees import has_ended, kill_trees, place_of
 
 _KILL_SECONDS = 2.0
 """How long a tree may take to be gone: first when its supervisor kills it, then when the supervisor was killed, too."""
+_PAUSE_SECONDS = 0.005
 _LOST = "its supervisor and the process helper were killed; all that was left of the program was ended"
 
 
@@ -69,6 +71,7 @@ class Supervised:
                 await self._kill()
             if not self._has_told() or self._is_adopted():
                 self._forget()
+                await self._leave_orphans()
                 await self._orphans.end()
         finally:
             self.close()
@@ -89,6 +92,14 @@ class Supervised:
             force()
         await self._is_over_within(_KILL_SECONDS)
 
+    async def _leave_orphans(self) -> None:
+        """Waits until those who were killed have ended: what they left comes to this process only then."""
+        dying = [pid for pid in (self._supervisor, self._keeper.pid) if pid is not None]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_KILL_SECONDS):
+                while self._at_end and not self._has_told() and not all(map(has_ended, dying)):  # noqa: ASYNC110  no event
+                    await asyncio.sleep(_PAUSE_SECONDS)
+
     def _end_life(self) -> None:
         if self._life is not None:
             os.close(self._life)
@@ -97,7 +108,8 @@ class Supervised:
     def _wake(self) -> None:
         self._keeper.wake()
         if self._supervisor is not None and self._is_supervisor(self._supervisor):
-            os.kill(self._supervisor, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # it ended since we looked
+                os.kill(self._supervisor, signal.SIGCONT)
 
     def _kill_supervisor(self) -> None:
         if self._supervisor is not None and self._is_supervisor(self._supervisor):

@@ -1,79 +1,32 @@
-"""The tools of sessions that only their sources know: each source is asked when a step needs it, and kept open.
+"""The tools of sessions that only their sources know: each source is asked when a step needs it.
 
 Laws
 - A source that fails hides no other, and the step goes on without its tools; the next turn asks it again.
 - What is listed at a revision is not listed again at it: asking makes no step ask for ever.
-- Nothing of a session stays open once it is released, also not what was still being opened.
+- What is open of a source is a capability of its session, and ends as these do.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from abey.core.agent import Agent, Tool, ToolSource
+from abey.core.agent import Agent, ToolSource
 from abey.core.session import Session
-from abey.runtime.tools.descriptors import completed
+from abey.extensions.capabilities import Capability, CapabilityError, SessionInfo, Signal
+from abey.protocol.base import sha256_hex
+from abey.runtime.capabilities import CapabilityStates
+from abey.runtime.session_capabilities import SessionCapabilities
+from abey.runtime.signals import unless_aborted
+from abey.runtime.tools.sources import Faulty, Opened, Opener, Place, Renewable, SourceFailed
 
 log = logging.getLogger(__name__)
 
+HIDDEN = "another tool has its name, and comes before it"
 
-class SourceFailed(Exception):
-    """A source that cannot be asked for its tools; the message says why, in a line for people and the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a session's tools run: its cwd, and the allow-listed variables it was started with."""
-
-    session_id: str
-    cwd: str
-    env: Mapping[str, str]
-
-
-class Opened(Protocol):
-    """A source that was asked."""
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """As they are now: a source may change them by itself."""
-        ...
-
-    def is_current(self) -> bool:
-        """False where it should be asked anew before the next step. Reads nothing for long."""
-        ...
-
-    async def close(self) -> None:
-        """Nothing of it is left. Never raises for what is gone already."""
-        ...
-
-
-@runtime_checkable
-class Renewable(Opened, Protocol):
-    """One that is asked anew as it is: closing it would lose more than its list of tools."""
-
-    async def renew(self) -> None:
-        """Its tools are as they are now. Raises SourceFailed."""
-        ...
-
-
-@runtime_checkable
-class Faulty(Opened, Protocol):
-    """One in which something is no tool, and hides no other."""
-
-    @property
-    def faults(self) -> Mapping[str, str]:
-        """What the names of the tools would be that it cannot have, and why not."""
-        ...
-
-
-class Opener(Protocol):
-    """Asks sources of one kind."""
-
-    async def open(self, source: ToolSource, place: Place) -> Opened:
-        """Raises SourceFailed. CancelledError leaves nothing behind."""
-        ...
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +39,12 @@ class _Asked:
     turn_id: str | None
 
 
-_Key = tuple[Any, ...]
-
-HIDDEN = "another tool has its name, and comes before it"
-
-
 @dataclass(slots=True, eq=False)
 class _Box:
-    """The sources of one session. One `listing` at a time; `released` once nothing may be opened any more."""
+    """What is known of the sources of one session, by the ids of their capabilities. One listing at a time."""
 
-    asked: dict[_Key, _Asked] = field(default_factory=dict)
+    asked: dict[str, _Asked] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    listing: "asyncio.Task[None] | None" = None
-    released: bool = False
 
 
 Announce = Callable[[str, str, str], None]
@@ -112,20 +58,26 @@ def _unannounced(_session_id: str, _prefix: str, _why: str) -> None:
 class Toolboxes:
     """A ports.Toolbox. `openers` are by kind; a source of another kind is missing."""
 
-    def __init__(self, openers: Mapping[str, Opener], announce: Announce = _unannounced) -> None:
+    def __init__(
+        self, openers: Mapping[str, Opener], states: CapabilityStates, announce: Announce = _unannounced
+    ) -> None:
         self._openers = openers
+        self._states = states
         self._announce = announce
-        self._boxes: dict[str, _Box] = {}
-        self._closed = False
+        self._boxes: WeakKeyDictionary[SessionCapabilities, _Box] = WeakKeyDictionary()
+
+    async def begin(self, agent: Agent) -> Agent:
+        return agent
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         if not agent.sources:
             return agent
-        box = self._boxes.get(session.id)
+        state = self._states.peek(session.id)
+        box = self._boxes.get(state) if state is not None else None
         tools, missing = dict(agent.tools), dict[str, str]()
         unlisted = False
         for source in agent.sources:
-            one = box.asked.get(_key(source)) if box is not None else None
+            one = box.asked.get(capability_id(source)) if box is not None else None
             unlisted = unlisted or one is None or not _holds(one, session)
             if one is not None and one.opened is None:
                 before = missing.get(source.prefix)
@@ -137,87 +89,96 @@ class Toolboxes:
         return replace(agent, tools=tools, missing=missing, unlisted=unlisted)
 
     async def list(self, agent: Agent, session: Session) -> None:
-        if self._closed:
-            return
-        box = self._boxes.setdefault(session.id, _Box())
+        state = self._states.of(session)
+        box = self._boxes.setdefault(state, _Box())
         async with box.turn:
-            if box.released:
-                return
-            listing = box.listing = asyncio.create_task(self._list(box, agent, session))
-            try:
-                await asyncio.wait({listing})
-            finally:
-                listing.cancel()  # does nothing to one that has ended
-                await completed(asyncio.gather(listing, return_exceptions=True))
-            if not listing.cancelled():
-                listing.result()
+            await self._list(box, state, agent, session)
 
-    async def release(self, session_id: str) -> None:
-        box = self._boxes.pop(session_id, None)
-        if box is not None:
-            box.released = True
-            if box.listing is not None:  # a source may take a minute to say nothing
-                box.listing.cancel()
-                await asyncio.gather(box.listing, return_exceptions=True)
-            asked, box.asked = box.asked, {}
-            await _close(asked.values())
-
-    async def close(self) -> None:
-        self._closed = True
-        await asyncio.gather(*map(self.release, list(self._boxes)))
-
-    async def _list(self, box: _Box, agent: Agent, session: Session) -> None:
-        known = {_key(source) for source in agent.sources}
-        await _close([box.asked.pop(key) for key in list(box.asked) if key not in known])
-        due = [source for source in agent.sources if not _is_held(box.asked.get(_key(source)), session)]
-        # each keeps what it opens at once, so that nothing is lost where this is cancelled
-        await asyncio.gather(*(self._ask(box, source, session) for source in due))
+    async def _list(self, box: _Box, state: SessionCapabilities, agent: Agent, session: Session) -> None:
+        known = {capability_id(source) for source in agent.sources}
+        for gone in [one for one in box.asked if one not in known]:
+            del box.asked[gone]
+            await state.drop(gone)
+        due = [source for source in agent.sources if not _is_held(box.asked.get(capability_id(source)), session)]
+        state.declare(self._capability(source, session) for source in due)
+        await asyncio.gather(*(self._ask(box, state, source, session) for source in due))
         for name in _hidden(agent, box, due):
             self._announce(session.id, name, HIDDEN)
 
-    async def _ask(self, box: _Box, source: ToolSource, session: Session) -> None:
-        """Afterwards the source is as it is now, or nothing of it is left and it is known why."""
-        key, turn = _key(source), session.open_turn
-        before = box.asked.get(key)
-        old = before.opened if before is not None else None
-        opened, why = old, ""
+    async def _ask(self, box: _Box, state: SessionCapabilities, source: ToolSource, session: Session) -> None:
+        """Afterwards the source is as it is now, or it is known why not; nothing is known where the session ends."""
+        turn = session.open_turn
+        opened, why = None, ""
         try:
-            opened = await self._opened(box, key, old, source, session)
-        except SourceFailed as failed:
-            opened, why = None, str(failed)
-        except Exception:
-            log.exception("session %s: the source %s could not be asked", session.id, source.prefix)
-            opened, why = None, "internal error; see the daemon's log"
-        now = _Asked(opened, why, session.revision, turn.turn_id if turn else None)
-        if not box.released:
-            box.asked[key] = now
-        if old is not None and opened is not old:
-            await _close([_Asked(old, "", 0, None)])
-        if box.released:
-            await _close([now])
-        elif opened is None:
+            opened = await self._opened(box, state, source, session)
+        except CapabilityError as error:
+            if error.kind == "capability/closed":
+                return
+            why = str(error.__cause__ or error)
+        box.asked[capability_id(source)] = _Asked(opened, why, session.revision, turn.turn_id if turn else None)
+        if opened is None:
             self._announce(session.id, source.prefix, why)
         elif isinstance(opened, Faulty):
             for name, fault in opened.faults.items():
                 self._announce(session.id, name, fault)
 
-    async def _opened(self, box: _Box, key: _Key, old: Opened | None, source: ToolSource, session: Session) -> Opened:
-        """What can be renewed stays in its place meanwhile, with the tools it had. Raises SourceFailed."""
-        if isinstance(old, Renewable):
-            await old.renew()
-            return old
-        if old is not None:
+    async def _opened(self, box: _Box, state: SessionCapabilities, source: ToolSource, session: Session) -> Opened:
+        """What can be renewed stays in its place meanwhile, with the tools it had. Raises CapabilityError."""
+        key = capability_id(source)
+        before = box.asked.get(key)
+        if before is not None and isinstance(before.opened, Renewable):
+            await _renew(state, source, before.opened)
+            return before.opened
+        if before is not None and before.opened is not None:  # closed and opened again is all that can be done with it
             del box.asked[key]
-            await old.close()
+            await state.drop(key)
+            state.declare([self._capability(source, session)])
+        state.forget_failure(key)  # it was that of another turn
+        opened: Opened = await state.get(key)
+        return opened
+
+    def _capability(self, source: ToolSource, session: Session) -> Capability:
+        place = Place(session.id, session.created.cwd, session.created.env)
+
+        async def create(_: SessionInfo, signal: Signal) -> Opened:
+            return await unless_aborted(signal, _failing(source, self._open(source, place)))
+
+        return Capability(capability_id(source), create, lambda opened: opened.close())
+
+    async def _open(self, source: ToolSource, place: Place) -> Opened:
         opener = self._openers.get(source.kind)
         if opener is None:
             raise SourceFailed(f"tools of kind {source.kind} are not available")
-        return await opener.open(source, Place(session.id, session.created.cwd, session.created.env))
+        return await opener.open(source, place)
 
 
-def _key(source: ToolSource) -> _Key:
-    """What makes another source of it: all that its tools are made of."""
-    return source.hash, source.destructive, source.idempotent, source.shell, source.timeout_seconds
+def capability_id(source: ToolSource) -> str:
+    """The prefix of its tools, and a hash of all that they are made of: what makes another source of it."""
+    made_of = [source.hash, source.destructive, source.idempotent, source.shell, source.timeout_seconds]
+    return f"{source.prefix}{sha256_hex(made_of)[:12]}"
+
+
+async def _renew(state: SessionCapabilities, source: ToolSource, opened: Renewable) -> None:
+    """Raises CapabilityError, and then nothing of it is left."""
+    try:
+        await unless_aborted(state.signal, _failing(source, opened.renew()))
+    except CapabilityError as error:
+        if error.kind == "capability/create-failed":
+            state.failed(capability_id(source), str(error))
+            await state.drop(capability_id(source))
+        raise
+
+
+async def _failing(source: ToolSource, work: Coroutine[Any, Any, _T]) -> _T:
+    """Raises CapabilityError, which says why in a line for people and the model."""
+    try:
+        return await work
+    except SourceFailed as failed:
+        why = str(failed)
+    except Exception:
+        log.exception("the source %s could not be asked", source.prefix)
+        why = "internal error; see the daemon's log"
+    raise CapabilityError("capability/create-failed", why)
 
 
 def _is_held(one: _Asked | None, session: Session) -> bool:
@@ -237,14 +198,7 @@ def _hidden(agent: Agent, box: _Box, sources: Sequence[ToolSource]) -> Iterator[
     """The tools of these sources that the agent has not, since another one of the name comes before."""
     taken = set(agent.tools)
     for source in agent.sources:
-        one = box.asked.get(_key(source))
+        one = box.asked.get(capability_id(source))
         names = {tool.name for tool in one.opened.tools} if one is not None and one.opened is not None else set()
         yield from sorted(names & taken) if source in sources else ()
         taken |= names
-
-
-async def _close(asked: Iterable[_Asked]) -> None:
-    opened = [one.opened for one in asked if one.opened is not None]
-    for failed in await asyncio.gather(*(one.close() for one in opened), return_exceptions=True):
-        if isinstance(failed, Exception):
-            log.error("a source of tools could not be closed", exc_info=failed)

@@ -47,11 +47,25 @@ def places() -> dict[int, Place]:
 def place_of(pid: int) -> Place | None:
     """None if there is no such process."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            parent, _, session = file.read().rpartition(b")")[2].split()[1:4]
+        _, parent, _, session, *_ = _stat(pid)
     except (OSError, ValueError):  # it ended while we looked
         return None
     return Place(int(parent), int(session))
+
+
+def has_ended(pid: int) -> bool:
+    """Whether it is no more, or a zombie: only from then on are its children those of another process. Its pipes are
+    closed a moment before."""
+    try:
+        return _stat(pid)[0] in (b"Z", b"X")
+    except (OSError, IndexError):
+        return True
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What proc(5) says of it from its state on. Raises OSError if there is no such process."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
 
 
 def _with_descendants(roots: Iterable[int]) -> list[int]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from abey.core.machine import Machine
 from abey.core.replay import recover
-from abey.errors import InvalidAgent
 from abey.protocol.base import Json
 from abey.protocol.journal import Created, Record
 from abey.runtime.agents.versions import Versions
@@ -70,10 +69,7 @@ class Adopting:
             raise ValueError("records make a session")
         await asyncio.to_thread(self._save, {created.config_hash: created.config, **configs})
         machine = Machine(recover(history.session))
-        try:
-            agent = await self._versions.prepared(machine.session)
-        except InvalidAgent as error:
-            raise InvalidAgent(f"{error.message}; import it with an agent of your own", **error.details) from None
+        agent = await self._versions.prepared(machine.session)
         journal = await asyncio.to_thread(self._ports.store.create, created.session_id, records, wholes)
         return Live(machine, journal, history, agent)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from abey.core.agent import Agent
+from abey.core.call import Call, CallState
 from abey.core.calls import base_disposition
 from abey.core.history import result_of
-from abey.core.session import AnswerEntry, Call, CallState, InputEntry, NoteEntry, Session
+from abey.core.session import AnswerEntry, InputEntry, NoteEntry, Session
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 from abey.protocol.blocks import TextBlock, ThinkingBlock

@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from abey.core.call import Call
 from abey.core.history import result_of
-from abey.core.session import AnswerEntry, Call, InputEntry, NoteEntry, Session, Turn
+from abey.core.session import AnswerEntry, InputEntry, NoteEntry, Session, Turn, queue_order
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 from abey.protocol.blocks import TextBlock, ThinkingBlock
@@ -26,8 +27,9 @@ def export_document(session: Session, records: Sequence[j.Record]) -> Iterator[s
     yield f"- began {records[0].at}, last changed {session.updated_at}\n"
     for turn in session.turns:
         yield from _turn(turn, usage)
-    for queued in session.queue:
-        yield f"\n### Input that waits ({queued.delivery})\n\n"
+    for queued in queue_order(session):
+        waits = "A turn without input that waits" if queued.continues else f"Input that waits ({queued.delivery})"
+        yield f"\n### {waits}\n\n"
         yield from map(_part, queued.parts)
 
 
@@ -44,7 +46,7 @@ def _turn(turn: Turn, usage: Mapping[str, Usage]) -> Iterator[str]:
     for entry in turn.entries:
         match entry:
             case InputEntry():
-                yield f"### User, {entry.at}\n\n"
+                yield f"### {'Asked again' if entry.repairs else 'User'}, {entry.at}\n\n"
                 yield from map(_part, entry.parts)
             case AnswerEntry():
                 spent.append(usage.get(entry.step_id, Usage()))

@@ -1,11 +1,11 @@
 """The records of a session elsewhere as those of a session here: another id, other tokens, another place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from abey.core.agent import Agent
-from abey.core.ids import derive
+from abey.core.retelling import renewed, retold
 from abey.protocol import journal as j
 from abey.protocol.base import Timestamp
 
@@ -33,8 +33,8 @@ def moved(records: Sequence[j.Record], arrival: Arrival, imported: j.Imported, s
     first = records[0].data
     if not isinstance(first, j.Created):
         raise ValueError("a session begins with created")
-    again = _same if first.session_id == session_id else _renewed(arrival.entropy)
-    told = (replace(record, data=_data(record.data, again)) for record in records[1:])
+    again = _same if first.session_id == session_id else renewed(arrival.entropy)
+    told = (replace(record, data=retold(record.data, again)) for record in records[1:])
     last = j.Record(records[-1].rev + 1, arrival.now, imported)
     return (replace(records[0], data=_created(first, arrival, session_id)), *told, last)
 
@@ -42,9 +42,6 @@ def moved(records: Sequence[j.Record], arrival: Arrival, imported: j.Imported, s
 def tokens_of(records: Sequence[j.Record]) -> tuple[str, ...]:
     """Every token that the records issue."""
     return tuple(dict.fromkeys(one.data.token for one in records if isinstance(one.data, j.CallDecided)))
-
-
-Retoken = Callable[[str], str]
 
 
 def _created(created: j.Created, arrival: Arrival, session_id: str) -> j.Created:
@@ -61,24 +58,5 @@ def _created(created: j.Created, arrival: Arrival, session_id: str) -> j.Created
     return created.model_copy(update=place)
 
 
-def _data(data: j.RecordData, again: Retoken) -> j.RecordData:
-    match data:
-        case j.CallDecided():
-            return data.model_copy(update={"token": again(data.token)})
-        case j.Stopped():
-            calls = tuple(_cancelled(call, again) for call in data.cancelled_calls)
-            return data.model_copy(update={"cancelled_calls": calls})
-        case _:
-            return data
-
-
-def _cancelled(call: dict[str, str], again: Retoken) -> dict[str, str]:
-    return {name: again(value) if name == "token" else value for name, value in call.items()}
-
-
 def _same(token: str) -> str:
     return token
-
-
-def _renewed(entropy: bytes) -> Retoken:
-    return lambda token: derive(entropy, f"token:{token}")[:16].hex()

@@ -15,7 +15,7 @@ from abey.runtime.tools.executables.describing import BadDescription, Descriptio
 from abey.runtime.tools.executables.speaking import Collected, LastWords, spoken_to
 from abey.runtime.tools.processes import Program, Talker
 from abey.runtime.tools.programs import Programs
-from abey.runtime.tools.toolbox import Place, SourceFailed
+from abey.runtime.tools.sources import Place, SourceFailed
 from abey.shared.escaping import cut, escape_line
 
 log = logging.getLogger(__name__)

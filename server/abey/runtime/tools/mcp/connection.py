@@ -20,6 +20,7 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from abey.runtime.tools.arguments import question_fault
 from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.mcp.asking import MOST_FIELDS, CallOver, UnderWay
 from abey.runtime.tools.mcp.faults import Gone, Refused, harmless
@@ -165,8 +166,8 @@ class Connection:
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         asked = params.model_dump(mode="json", by_alias=True, exclude_none=True)
-        schema = asked.get("requestedSchema")
-        if not isinstance(schema, dict) or len(schema.get("properties") or ()) > MOST_FIELDS:
+        schema = _form(asked.get("requestedSchema"))
+        if schema is None:
             where = f" ({harmless(str(asked['url']))})" if "url" in asked else ""
             for one in self._asking():
                 one.say(f"the server wanted more than a form{where}; it was told that nobody does that")
@@ -216,6 +217,13 @@ class Connection:
 
 async def _as_it_is(name: str, result: types.CallToolResult) -> None:
     """What a tool answers is for the model, whatever it said that it would be."""
+
+
+def _form(schema: Any) -> dict[str, Any] | None:
+    """The schema, if somebody could fill it in."""
+    if not isinstance(schema, dict) or len(schema.get("properties") or ()) > MOST_FIELDS:
+        return None
+    return schema if question_fault(schema) is None else None
 
 
 def _why(fault: BaseException) -> str:

@@ -2,7 +2,12 @@
 
 import importlib.util
 
-NO_EXTRA = "tools of MCP servers need the extra `mcp`: pip install 'abey[mcp]'"
+from abey.runtime.extras import way_to
+
+
+def no_extra() -> str:
+    """What to say of a server where there is none, with the way out."""
+    return f"tools of MCP servers need the extra `mcp`: {way_to('mcp')}"
 
 
 def is_installed() -> bool:

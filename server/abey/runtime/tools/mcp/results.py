@@ -22,8 +22,12 @@ Part = dict[str, Any]
 
 async def outcome_of(result: Mapping[str, Any], call: ToolCall) -> ToolOutcome:
     """What a result, as it is on the wire, comes to. A text that is too long is kept whole beside what is told."""
-    parts = list(_bounded(list(_parts(result))))
-    error = "tool/failed" if result.get("isError") else None
+    return await told_in_parts(list(_parts(result)), "tool/failed" if result.get("isError") else None, call)
+
+
+async def told_in_parts(parts: list[Part], error: str | None, call: ToolCall) -> ToolOutcome:
+    """The outcome of a call that gave these."""
+    parts = list(_bounded(parts))
     texts = [part for part in parts if part["type"] != "media"]
     if sum(len(_text(part).encode("utf-8", "replace")) for part in texts) <= MAX_BYTES:
         content = _content(parts)
@@ -81,11 +85,11 @@ def _part(block: Mapping[str, Any]) -> Part:
         case {"type": "text", "text": str() as text}:
             return _said(text)
         case {"type": "image" | "audio", "data": str() as data, "mimeType": str() as mime}:
-            return _media(mime, data)
+            return media_of(mime, data)
         case {"type": "resource", "resource": {"uri": uri, "text": str() as text}}:
             return _said(f"[{uri}]\n{text}")
         case {"type": "resource", "resource": {"blob": str() as data} as resource}:
-            return _media(resource.get("mimeType") or "application/octet-stream", data)
+            return media_of(resource.get("mimeType") or "application/octet-stream", data)
         case {"type": "resource_link", "uri": uri, "name": name}:
             about = " ".join(str(block[key]) for key in ("mimeType", "description") if block.get(key))
             return _said(f"[{name}: {uri}]{' ' if about else ''}{about}")
@@ -93,7 +97,8 @@ def _part(block: Mapping[str, Any]) -> Part:
             return {"type": "json", "content": dict(block)}
 
 
-def _media(mime: str, data: str) -> Part:
+def media_of(mime: str, data: str) -> Part:
+    """A part, or where it is more than providers take what is told of it."""
     if len(data) > MEDIA_BYTES:
         return _said(f"[{mime} of about {len(data) * 3 // 4} bytes left out: more than providers take]")
     return {"type": "media", "mimeType": mime, "base64Data": data}

@@ -12,13 +12,13 @@ from abey.protocol.base import sha256_hex
 from abey.runtime.ports import ToolCall
 from abey.runtime.tools.environment import tool_environment
 from abey.runtime.tools.mcp.asking import UnderWay
-from abey.runtime.tools.mcp.extra import NO_EXTRA, is_installed
+from abey.runtime.tools.mcp.extra import is_installed, no_extra
 from abey.runtime.tools.mcp.faults import Gone, Refused
 from abey.runtime.tools.mcp.limit import TimeLimit
 from abey.runtime.tools.mcp.listing import tools_of
 from abey.runtime.tools.mcp.results import outcome_of
 from abey.runtime.tools.processes import Program, Talker
-from abey.runtime.tools.toolbox import Place, SourceFailed
+from abey.runtime.tools.sources import Place, SourceFailed
 
 if TYPE_CHECKING:
     from abey.runtime.tools.mcp.connection import Connection
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class McpServers:
-    """A toolbox.Opener, and a ports.ToolRunner. `environment` is the daemon's."""
+    """A sources.Opener, and a ports.ToolRunner. `environment` is the daemon's."""
 
     def __init__(self, talker: Talker, environment: Mapping[str, str]) -> None:
         self._talker = talker
@@ -40,7 +40,7 @@ class McpServers:
 
     async def open(self, source: ToolSource, place: Place) -> "McpServer":
         if not is_installed():
-            raise SourceFailed(NO_EXTRA)
+            raise SourceFailed(no_extra())
         key = (place.session_id, source.hash)
         server = McpServer(source, await self._connecting(source, place), lambda: self._forget(key, server))
         await server.renew()
@@ -69,7 +69,7 @@ class McpServers:
 
 
 class McpServer:
-    """A toolbox.Renewable, and Faulty: one server for one session, connected again when it is needed and the connection
+    """A sources.Renewable, and Faulty: one server for one session, connected again when it is needed and the connection
     is lost."""
 
     def __init__(self, source: ToolSource, connect: Connect, on_close: Callable[[], None]) -> None:

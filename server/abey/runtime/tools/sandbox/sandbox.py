@@ -71,6 +71,10 @@ class Found:
         return "bubblewrap" if self.bwrap else "Landlock and seccomp" if self.landlock else None
 
 
+Find = Callable[["Sandbox"], Found]
+"""Finds out what there is."""
+
+
 class Sandbox:
     """An Isolation, and what builds the sandboxes. What there is is found out by running a program in it, once."""
 
@@ -78,7 +82,7 @@ class Sandbox:
         self,
         around: Surroundings,
         bounds: Bounds | None = None,
-        look: "Callable[[Sandbox], Found] | None" = None,
+        look: Find | None = None,
         leftovers: Leftovers | None = None,
     ) -> None:
         self._around = around

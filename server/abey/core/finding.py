@@ -1,0 +1,43 @@
+"""What is found in a session, on all its lines: on those that were left, too."""
+
+from collections.abc import Iterator
+
+from abey.core.call import Call
+from abey.core.session import AnswerEntry, InputEntry, Session, Turn
+
+
+def find_call(session: Session, token: str) -> tuple[Turn, Call] | None:
+    """The call with this token and its turn; as it is now where the session has it, else as it was left."""
+    for turn in turns_of_all_lines(session):
+        for call in reversed(calls_of(turn)):
+            if call.verdict is not None and call.verdict.token == token:
+                return turn, call
+    return None
+
+
+def turns_of_all_lines(session: Session) -> Iterator[Turn]:
+    """The turns, newest first, then those of the lines that were left; one that lines share comes once."""
+    seen = set[int]()
+    for turns in (session.turns, *(line.turns for line in reversed(session.lines))):
+        for turn in reversed(turns):
+            if id(turn) not in seen:
+                seen.add(id(turn))
+                yield turn
+
+
+def holds_input(turn: Turn, input_id: str) -> bool:
+    """Whether this input is in the turn, or has begun it without a word."""
+    entries = (entry for entry in turn.entries if isinstance(entry, InputEntry))
+    return turn.continues == input_id or any(entry.input_id == input_id for entry in entries)
+
+
+def input_goes_on(session: Session, input_id: str) -> bool:
+    """Whether this input waits, or its turn is open."""
+    turn = session.open_turn
+    queued = any(one.input_id == input_id for one in session.queue)
+    return queued or (turn is not None and holds_input(turn, input_id))
+
+
+def calls_of(turn: Turn) -> tuple[Call, ...]:
+    """Every call of a turn, oldest first."""
+    return tuple(call for entry in turn.entries if isinstance(entry, AnswerEntry) for call in entry.calls)
