@@ -15,13 +15,21 @@ def value_of(question: Mapping[str, Any] | None, words: Sequence[str]) -> Any:
     """The value that `words` say: JSON, or `name=value` for each field, or a text. Raises Failure (exit 2)."""
     if question is not None and question["kind"] == "approval":
         return _of_type({"type": "boolean"}, " ".join(words))
-    schema = (question or {}).get("schema") or {}
-    fields = schema.get("properties")
+    fields = fields_of(question or {})
     if fields is None:
-        return _of_type(schema, " ".join(words))
+        return _of_type((question or {}).get("schema") or {}, " ".join(words))
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return json_value(words[0], repr(words[0]))
     return {name: _named(name, fields.get(name, {}), text) for name, text in (_field(word, fields) for word in words)}
+
+
+def fields_of(question: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
+    """The fields that a question wants, each with its schema; None where it wants one value. A schema may also be true
+    or false: nothing is known of that field."""
+    fields = (question.get("schema") or {}).get("properties")
+    if not isinstance(fields, Mapping):
+        return None
+    return {name: schema if isinstance(schema, Mapping) else {} for name, schema in fields.items()}
 
 
 def field_of(schema: Mapping[str, Any], text: str) -> Any:
@@ -31,7 +39,8 @@ def field_of(schema: Mapping[str, Any], text: str) -> Any:
 
 def wanted(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
     """A field, for a person: its name, what it is about, and what fits."""
-    choices = schema.get("enum") or [one.get("const") for one in schema.get("oneOf", ())]
+    named = [one["const"] for one in schema.get("oneOf", ()) if isinstance(one, Mapping) and "const" in one]
+    choices = schema.get("enum") or named
     kind = " | ".join(map(str, choices)) or str(schema.get("type", "any value"))
     about = schema.get("description") or schema.get("title")
     said = f" - {about}" if about else ""
@@ -41,7 +50,7 @@ def wanted(name: str, schema: Mapping[str, Any], *, required: bool) -> str:
 def _field(word: str, fields: Mapping[str, Any]) -> tuple[str, str]:
     name, equals, text = word.partition("=")
     if not equals:
-        names = ", ".join(map(escape_line, fields))
+        names = ", ".join(map(escape_line, fields)) or "its fields"
         raise usage(f"{word!r} is no field: write NAME=VALUE for each of {names}, or all as one JSON object")
     return name, text
 

@@ -63,13 +63,28 @@ PROMPT = (
     piece("text", "-p", "--prompt", metavar="TEXT", help="text of the prompt; all of these are joined in order"),
     piece("file", "-f", "--file", metavar="FILE", help="a text file"),
     piece("shell", "--shell", metavar="CMD", help="what a command prints, run in the session's folder"),
+    piece("session", "--session-file", metavar="ID|FILE", help="what was said in another session, or in a file of one"),
     piece("media", "-m", "--media", metavar="[MIME;]PATH", help="a picture or another medium"),
+    piece(
+        "alias",
+        "--alias",
+        metavar="NAME",
+        help="puts what comes after it, or else before it, into a template: translate, summarize, code-review, explain",
+    ),
 )
 SESSION = arg("session", metavar="ID", help="a session, a unique prefix of its id, or @ for this folder's latest")
 TOKEN = arg("token", metavar="TOKEN", help="a continuation token or a unique prefix of 8 characters and more")
 TIMEOUT = arg("--timeout", type=_seconds, metavar="S", help="stop waiting after S seconds; the session goes on")
+THINKING = arg(
+    "--thinking",
+    choices=("none", "stdout", "stderr"),
+    help="where what the model thinks goes, as it is recorded; none: a terminal does not show it meanwhile, either",
+)
 UNTIL = arg("--until", choices=("yield", "turn"), default="yield", help="turn: wait for completions from anywhere")
 MAX_STEPS = arg("--max-steps", type=_positive, metavar="N", help="at most N steps")
+REVISIONS = arg("--revisions", action="store_true", help="say at which revision each thing came, for rewind and fork")
+AT = arg("--at", type=_positive, metavar="REV", help="as it was at this revision; as it is now without it")
+TO = arg("--to", type=_positive, required=True, metavar="REV", help="one that `abey session show --revisions` names")
 IF_REVISION = arg("--if-revision", type=_revision, metavar="N", help="only if the session is still at revision N")
 KEY = arg("--idempotency-key", type=_key, metavar="K", help="a repeat under the same key is the same request")
 EVENTS = arg("--events", action="store_true", help="tell what happens meanwhile; with --json a line each")

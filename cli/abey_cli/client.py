@@ -1,201 +1,179 @@
-"""The client's side of the protocol: LSP framing, requests with a deadline, the handshake."""
+"""A client of the daemon for scripts (python-client.md): requests, and what the daemon tells unasked.
 
-import json
+It needs nothing but the standard library, and imports nothing of the daemon. A client is for one thread; for several
+sessions at once there may be a client for each thread, or `abey rpc -`.
+"""
+
+from __future__ import annotations
+
 import os
-import select
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
-from abey_cli.channels import Channel
-from abey_cli.failures import Failure, answered, timed_out, unreachable
+from abey_cli.channels import open_socket, with_folders
+from abey_cli.connection import Connection, Message
+from abey_cli.failures import Failure
 
-PROTOCOL_MAJOR = "1"
-SLOW_SECONDS = 0.5
-METHOD_NOT_FOUND = -32601
-
-Message = dict[str, Any]
+__all__ = ["Client", "Events", "Failure", "Notifications"]
 
 
 class Client:
-    """One connection. `deadline` (time.monotonic) ends every wait with the failure `timeout`; `on_slow` is told
-    that an answer takes more than half a second, and that it came; `on_message` of what comes before it."""
+    """A connection to the shared daemon of a state directory, made when this is, until `close` or the end of `with`.
 
-    def __init__(self, channel: Channel, on_slow: Callable[[bool], None] = lambda _: None) -> None:
-        self._channel = channel
-        self._on_slow = on_slow
-        self._buffer = bytearray()
-        self._last_id = 0
-        self.deadline: float | None = None
-        self.on_message: Callable[[Message], None] = lambda _: None
-        self.daemon: Mapping[str, Any] = {}
+    `state_dir` is that of the environment (`$ABEY_STATE_DIR` and so on) if it is None. With `start` a daemon is started
+    where none runs. `name` is what others are told of who answered a call. `env` is the environment, by default that of
+    this process: keys of models are looked up there. `timeout` (seconds) bounds every request that names no other.
 
-    def initialize(self, env: Mapping[str, str]) -> None:
-        """The handshake; `env` is where the daemon looks up keys. Raises Failure `protocol/unsupported`."""
-        result = self.request("initialize", _initialize_params(env))
-        self.daemon = _agents_of(result)
-        self.notify("initialized", {})
+    Raises Failure `daemon/unreachable`, `protocol/unsupported`.
+    """
 
-    def request(self, method: str, params: Any = None) -> Any:
-        """The result of a request. Raises Failure: the daemon's error, `daemon/unreachable` or `timeout`."""
-        response = self.answer_to(self.send(method, params))
-        if "error" in response:
-            raise answered(response["error"])
-        return response.get("result")
-
-    def send(self, method: str, params: Any = None) -> int:
-        """Sends a request and returns its id; its answer comes with `receive`."""
-        self._last_id += 1
-        self._write({"jsonrpc": "2.0", "id": self._last_id, "method": method, **_params_member(params)})
-        return self._last_id
-
-    def notify(self, method: str, params: Any = None) -> None:
-        self._write({"jsonrpc": "2.0", "method": method, **_params_member(params)})
-
-    def answer_to(self, request_id: int) -> Message:
-        """The response to a request; other messages that come before it go to `on_message`."""
-        slow = False
+    def __init__(
+        self,
+        *,
+        state_dir: str | os.PathLike[str] | None = None,
+        start: bool = True,
+        name: str = "script",
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        given = os.environ if env is None else env
+        whole = with_folders(given, None if state_dir is None else os.fspath(state_dir))
+        self._timeout = timeout
+        self._listening: list[Notifications] = []
+        self._connection = Connection(open_socket(whole, start))
+        self._connection.on_message = self._heard
         try:
-            while True:
-                message = self.receive(None if slow else SLOW_SECONDS)
-                if message is None:
-                    self._on_slow(slow := True)
-                elif message.get("id") == request_id and "method" not in message:
-                    return message
-                else:
-                    self.on_message(message)
-        except TimeoutError as late:
-            self.notify("$/cancelRequest", {"id": request_id})
-            raise timed_out("no answer within --timeout; what was asked for goes on") from late
+            self._connection.initialize(whole, name, "script")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def daemon(self) -> Mapping[str, Any]:
+        """What the daemon said of itself: `protocolVersion`, `limits`, `daemon` (protocol.md, Handshake)."""
+        return self._connection.daemon
+
+    def request(self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None) -> Any:
+        """The result of a request. Raises Failure: the error that the daemon answers, `daemon/unreachable` where it
+        goes meanwhile, `timeout` where there is no answer after so many seconds; what was asked for goes on then."""
+        seconds = self._timeout if timeout is None else timeout
+        self._connection.deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            return self._connection.request(method, {} if params is None else dict(params))
         finally:
-            if slow:
-                self._on_slow(False)
+            self._connection.deadline = None
 
-    def receive(self, patience: float | None = None) -> Message | None:
-        """The next message, or None if none came within `patience` seconds. Raises TimeoutError at the deadline."""
-        until = None if patience is None else time.monotonic() + patience
-        while (message := self._take()) is None:
-            if not self._fill(until):
-                return None
-        if "id" in message and "method" in message:
-            self._refuse(message)
-        return message
+    def notifications(self, *, timeout: float | None = None) -> Notifications:
+        """What the daemon tells unasked from now on, such as `agents/summary`: `{method, params}` each. The iteration
+        ends where none comes for `timeout` seconds; None waits as long as it takes."""
+        return Notifications(self, timeout)
 
-    def wait(self, others: Sequence[int]) -> list[int]:
-        """The file descriptors of `others` that can be read, once one can or something came here.
+    def events(self, session_id: str, *, after: int | None = None, timeout: float | None = None) -> Events:
+        """The events of a session (protocol.md, Events) after the one of that number, or from now on: `{sessionId, seq,
+        event}` each, each once and in order. The iteration ends where none comes for `timeout` seconds.
 
-        Raises TimeoutError at the deadline.
+        Where some are not kept any more, one `{snapshot, seq}` stands for them: the session as it is then, and its
+        newest items. Raises Failure `session/unknown`.
         """
-        patience = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-        ready = select.select([self._channel.read_fd, *others], [], [], patience)[0]
-        if not ready:
-            raise TimeoutError
-        return [fd for fd in ready if fd in others]
+        return Events(self, session_id, after, timeout)
 
     def close(self) -> None:
-        self._channel.close(self._farewell)
+        """Ends the connection; the daemon, and what it does, goes on."""
+        self._connection.close()
 
-    def _farewell(self) -> None:
-        self.deadline = time.monotonic() + 10
-        self.request("shutdown")
-        self.notify("exit")
+    def __enter__(self) -> Self:
+        return self
 
-    def _refuse(self, message: Message) -> None:
-        error = {"code": METHOD_NOT_FOUND, "message": f"{message['method']} is nothing a command line offers"}
-        self._write({"jsonrpc": "2.0", "id": message["id"], "error": error})
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def _fill(self, until: float | None) -> bool:
-        ends = [end for end in (until, self.deadline) if end is not None]
-        patience = max(0.0, min(ends) - time.monotonic()) if ends else None
-        if select.select([self._channel.read_fd], [], [], patience)[0]:
-            self._buffer += self._read()
-            return True
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise TimeoutError
-        return False
+    def _heard(self, message: Message) -> None:
+        for one in tuple(self._listening):
+            one.hear(message)
 
-    def _read(self) -> bytes:
+    def _receive(self, seconds: float | None) -> bool:
+        """Whether something came within so many seconds, which who listens has heard then."""
+        message = self._connection.receive(seconds)
+        if message is not None:
+            self._heard(message)
+        return message is not None
+
+
+class Notifications(Iterator[Any]):
+    """Listens from when it is made until `close` or the end of `with`: what comes during a request is kept for it."""
+
+    def __init__(self, client: Client, timeout: float | None) -> None:
+        self._client = client
+        self._timeout = timeout
+        self._come: deque[Any] = deque()
+        client._listening.append(self)
+
+    def __next__(self) -> Any:
+        """Raises StopIteration after the time-out, Failure `daemon/unreachable` where the daemon goes."""
+        until = None if self._timeout is None else time.monotonic() + self._timeout
+        self.catch_up()
+        while not self._come:
+            rest = None if until is None else until - time.monotonic()
+            if (rest is not None and rest < 0) or not self._client._receive(rest):
+                raise StopIteration
+            self.catch_up()
+        return self._come.popleft()
+
+    def hear(self, message: Message) -> None:
+        """Takes a message that is for this."""
+        if "method" in message and "id" not in message:
+            self._come.append({name: message[name] for name in ("method", "params") if name in message})
+
+    def catch_up(self) -> None:
+        """Asks for what was missed, while no other request is open."""
+
+    def close(self) -> None:
+        """Listens no more."""
+        if self in self._client._listening:
+            self._client._listening.remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Events(Notifications):
+    """The events of one session; where the daemon had too many for this connection it asks for the rest."""
+
+    def __init__(self, client: Client, session_id: str, after: int | None, timeout: float | None) -> None:
+        super().__init__(client, timeout)
+        self._session_id = session_id
+        self._missing_after: int | None = None
         try:
-            chunk = os.read(self._channel.read_fd, 1 << 16)
-        except ConnectionError as error:
-            raise self._channel.gone() from error
-        if not chunk:
-            raise self._channel.gone()
-        return chunk
+            self._attach(after)
+        except BaseException:
+            self.close()
+            raise
 
-    def _take(self) -> Message | None:
-        """A whole message out of the buffer, or None while there is none."""
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0:
-            return None
-        start = end + 4
-        whole = start + _content_length(bytes(self._buffer[:end]))
-        if len(self._buffer) < whole:
-            return None
-        body = bytes(self._buffer[start:whole])
-        del self._buffer[:whole]
-        return _decoded(body)
+    def hear(self, message: Message) -> None:
+        params = message.get("params")
+        if not isinstance(params, dict) or params.get("sessionId") != self._session_id:
+            return
+        if message.get("method") == "agents/event":
+            self._come.append(params)
+        elif message.get("method") == "agents/overflow":
+            self._missing_after = params["resumeAfter"]
 
-    def _write(self, message: Message) -> None:
-        body = json.dumps(message, allow_nan=False).encode("ascii")
-        frame = memoryview(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        try:
-            while frame:
-                frame = frame[os.write(self._channel.write_fd, frame) :]
-        except ConnectionError as error:
-            raise self._channel.gone() from error
+    def catch_up(self) -> None:
+        if self._come:
+            return  # those come first, and the rest is behind them
+        while (after := self._missing_after) is not None:
+            self._missing_after = None
+            self._attach(after)
 
-
-def _params_member(params: Any) -> Message:
-    return {} if params is None else {"params": params}
-
-
-def _content_length(head: bytes) -> int:
-    for line in head.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            return int(value)
-    raise unreachable("what answers there does not speak the protocol")
-
-
-def _decoded(body: bytes) -> Message:
-    try:
-        message = json.loads(body)
-    except ValueError as error:
-        raise unreachable("what answers there does not speak the protocol") from error
-    return message if isinstance(message, dict) else {}
-
-
-def _initialize_params(env: Mapping[str, str]) -> Message:
-    agents = {
-        "protocolVersions": ["1.0"],
-        "clientId": f"cli-{os.getpid()}",
-        "name": "abey",
-        "kind": "cli",
-        "ui": {"approvals": True, "editArguments": True, "diffs": False},
-    }
-    return {
-        "processId": None,
-        "rootUri": None,
-        "capabilities": {"experimental": {"agents": agents}},
-        "initializationOptions": {"env": {name: value for name, value in env.items() if _is_text(name + value)}},
-    }
-
-
-def _is_text(value: str) -> bool:
-    """False for bytes that are no UTF-8, which JSON cannot carry."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _agents_of(result: Any) -> Mapping[str, Any]:
-    experimental = (result or {}).get("capabilities", {}).get("experimental") or {}
-    agents = experimental.get("agents")
-    version = str(agents.get("protocolVersion", "")) if isinstance(agents, dict) else "none"
-    if not isinstance(agents, dict) or version.split(".")[0] != PROTOCOL_MAJOR:
-        data = {"kind": "protocol/unsupported", "retryable": False}
-        raise Failure(f"the daemon speaks protocol {version}, this client {PROTOCOL_MAJOR}", -31013, data)
-    return agents
+    def _attach(self, after: int | None) -> None:
+        """What was missed stands before what comes meanwhile: that is told after the answer."""
+        asked = {"sessionId": self._session_id, **({} if after is None else {"after": after})}
+        result = self._client.request("agents/attach", asked)
+        if after is not None and "snapshot" in result:
+            self._come.append({"snapshot": result["snapshot"], "seq": result["seq"]})
+        self._come.extend(result["replay"])

@@ -1,41 +1,54 @@
 """The three streams: results to stdout, words for people to stderr, questions to a terminal."""
 
+import io
 import json
 import os
 import select
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from abey.shared.escaping import escape, escape_line
-from abey_cli.diffs import painted
-from abey_cli.failures import refused_input
+from abey_cli.colours import BOLD, coloured, painted_call, painted_labels, painted_patch
+from abey_cli.drawing import Drawn, Region
+from abey_cli.sinks import Sink
 
 ID_SHOWN = 14
 """The time and 20 random bits of a ULID: unique, and short enough for a line."""
 TOKEN_SHOWN = 12
+SIZE = (80, 24)
+"""Columns and lines where no terminal says them."""
 
 
 class Console:
-    """A reader that went away is silence, not an error. `interactive`: there is a person who may be asked."""
+    """`terminal`: stdout is one. `live`: a person looks at stderr; `moving`: and lines may come and go there;
+    `interactive`: and the person may be asked. `colours`: a terminal may have them."""
 
     def __init__(self, stdin: TextIO | None, stdout: TextIO, stderr: TextIO, env: Mapping[str, str]) -> None:
         self.stdin = stdin
-        self._stdout = stdout
-        self._stderr = stderr
+        if isinstance(stdin, io.TextIOWrapper):
+            stdin.reconfigure(errors="replace")  # a key that is no character is no reason to end
+        self._was_written_ahead = _has_line(stdin)
+        self._stdout = Sink(stdout)
+        self._stderr = Sink(stderr)
+        self._region = Region()
         self.json = False
         self.quiet = False
         self.terminal = stdout.isatty()
-        self._live = stderr.isatty()
-        self._colours = not env.get("NO_COLOR")
-        self.interactive = self._live and stdin is not None and stdin.isatty() and not env.get("CI")
-        for stream in (stdout, stderr):
-            _never_fail_to_encode(stream)
+        self.colours = not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+        self.live = stderr.isatty() and not env.get("CI")
+        self.moving = self.live and env.get("TERM") != "dumb"
+        self.interactive = self.live and stdin is not None and stdin.isatty()
+        self._coloured_err = stderr.isatty() and self.colours
+
+    @property
+    def coloured(self) -> bool:
+        """Whether what is said on stdout is in colours."""
+        return self.terminal and self.colours
 
     def out(self, line: str) -> None:
         """A line of the result, escaped by the caller where it holds what others wrote."""
-        _write(self._stdout, f"{line}\n")
+        self._say(self._stdout, f"{line}\n")
 
     def text(self, text: str) -> None:
         """Text of a model or a tool: exactly as it is into a pipe, harmless on a terminal."""
@@ -44,10 +57,14 @@ class Console:
     def document(self, pieces: Iterable[str]) -> None:
         """The pieces of a file: in UTF-8 whatever the locale into a pipe, harmless on a terminal."""
         for piece in pieces:
-            if self.terminal:
-                _write(self._stdout, escape(piece))
-            else:
-                _write_bytes(self._stdout, piece.encode("utf-8"))
+            self.data(piece.encode("utf-8"))
+
+    def data(self, data: bytes) -> None:
+        """Bytes that somebody wrote: exactly as they are into a pipe, harmless text on a terminal."""
+        if self.terminal:
+            self._say(self._stdout, escape(data.decode("utf-8", "backslashreplace")))
+        else:
+            self._stdout.write_bytes(data)
 
     def value(self, value: Any) -> None:
         """One JSON value; in ASCII, so that nothing in it can act on a terminal."""
@@ -55,35 +72,68 @@ class Console:
 
     def err(self, text: str) -> None:
         """Something a person should read, however quiet we are."""
-        _write(self._stderr, f"{escape(text)}\n")
+        self._say(self._stderr, f"{escape(text)}\n")
 
     def patch(self, lines: list[str]) -> None:
         """The escaped lines of a patch that is the result."""
-        shown = painted(lines) if self.terminal and self._colours else lines
-        _write(self._stdout, "".join(f"{line}\n" for line in shown))
+        self._say(self._stdout, _lines(painted_patch(lines) if self.coloured else lines))
+
+    def labelled(self, lines: Sequence[str]) -> None:
+        """Escaped lines of the result, of the form `label: value`, and what belongs to them indented."""
+        self._say(self._stdout, _lines(painted_labels(lines) if self.coloured else lines))
+
+    def headed(self, lines: Sequence[str]) -> None:
+        """Escaped lines of the result, of which the first is what the others are about."""
+        head = coloured(lines[0], BOLD) if self.coloured else lines[0]
+        self._say(self._stdout, _lines([head, *lines[1:]]))
 
     def err_patch(self, lines: list[str], indent: str) -> None:
         """The escaped lines of a patch that a person should read."""
-        shown = painted(lines) if self._live and self._colours else lines
-        _write(self._stderr, "".join(f"{indent}{line}\n" for line in shown))
+        shown = painted_patch(lines) if self._coloured_err else lines
+        self._say(self._stderr, _lines(f"{indent}{line}" for line in shown))
+
+    def err_labelled(self, lines: Sequence[str]) -> None:
+        """As `labelled`, for a person to read."""
+        self._say(self._stderr, _lines(painted_labels(lines) if self._coloured_err else lines))
+
+    def err_call(self, lines: Sequence[str], state: str) -> None:
+        """The escaped lines about a call that is in this state, for a person to read."""
+        self._say(self._stderr, _lines(painted_call(lines, state) if self._coloured_err else lines))
 
     def note(self, text: str) -> None:
         """Something that `-q` leaves out."""
         if not self.quiet:
             self.err(text)
 
+    def draw(self, lines: Sequence[Drawn]) -> None:
+        """In the place of what was drawn before, at the bottom of a terminal; whatever is said next takes it away."""
+        if self.moving and (text := self._region.redrawn(lines, self.size()[0])):
+            self._stderr.write(text)
+
     def progress(self, words: str) -> None:
         """A passing line on a terminal; empty words take it away again."""
-        if self._live and not self.quiet:
-            _write(self._stderr, f"\r\x1b[K{words}")
+        shown = words[: self.size()[0] - 1]
+        if not self.quiet:
+            self.draw([Drawn(shown, len(shown))] if shown else [])
 
     def ask(self, question: str) -> str | None:
         """What the person typed, None at the end of input. Only where `interactive`."""
         if self.stdin is None:
             return None
-        _write(self._stderr, f"{escape_line(question)} ")
+        self._say(self._stderr, f"{escape_line(question)} ")
         line = self.stdin.readline()
         return line.strip() if line else None
+
+    def forget_typed(self) -> None:
+        """What was typed until now is no answer to what is asked from now on, unless it stood there before this program
+        began: whoever writes ahead, as a script does, knows what will be asked."""
+        if self._was_written_ahead:
+            return
+        with suppress(OSError, ValueError):  # no terminal, or a stream without a descriptor
+            if self.stdin is not None and os.isatty(self.stdin.fileno()):
+                import termios  # only who is asked has need of it
+
+                termios.tcflush(self.stdin, termios.TCIFLUSH)
 
     def confirm(self, question: str) -> bool:
         """Whether the person wrote the whole word yes; asks again where the answer is neither that nor a no."""
@@ -95,6 +145,10 @@ class Console:
                 return True
             self.err(f"{answer!r} is neither; write yes, the whole word, or no")
 
+    def size(self) -> tuple[int, int]:
+        """Columns and lines of the terminal."""
+        return self._stderr.size() or self._stdout.size() or SIZE
+
     def id(self, session_id: str) -> str:
         return self._shortened(session_id, ID_SHOWN)
 
@@ -103,50 +157,23 @@ class Console:
 
     def is_read_after(self, seconds: float) -> bool:
         """Waits so long; whether somebody still reads stdout then. For what would else go on without an end."""
-        with suppress(OSError, ValueError):  # a stream without a descriptor is read by this program
-            stdout = self._stdout.fileno()
-            watched = select.poll()
-            watched.register(stdout, 0)
-            went = watched.poll(seconds * 1000)
-            return not went and not os.path.samestat(os.fstat(stdout), os.stat(os.devnull))
-        time.sleep(seconds)
-        return True
+        return self._stdout.is_read_after(seconds)
+
+    def _say(self, sink: Sink, text: str) -> None:
+        if wiped := self._region.wiped(self.size()[0]):
+            self._stderr.write(wiped)
+        sink.write(text)
 
     def _shortened(self, name: str, shown: int) -> str:
         return f"{name[:shown]}…" if self.terminal and len(name) > shown + 1 else escape_line(name)
 
 
-def _write(stream: TextIO, text: str) -> None:
-    with _reader_may_be_gone(stream):
-        stream.write(text)
-        stream.flush()
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _write_bytes(stream: TextIO, data: bytes) -> None:
-    with _reader_may_be_gone(stream):
-        stream.flush()
-        stream.buffer.write(data)
-        stream.buffer.flush()
-
-
-@contextmanager
-def _reader_may_be_gone(stream: TextIO) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        _point_nowhere(stream)
-    except OSError as error:
-        _point_nowhere(stream)
-        raise refused_input(f"the output cannot be written: {error.strerror}") from error
-
-
-def _point_nowhere(stream: TextIO) -> None:
-    """So that neither the next line nor the flush at the end of the program fails again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
-
-
-def _never_fail_to_encode(stream: Any) -> None:
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="backslashreplace")
+def _has_line(stdin: TextIO | None) -> bool:
+    """Whether a whole line waits to be read there."""
+    with suppress(OSError, ValueError):  # no terminal, or a stream without a descriptor
+        return stdin is not None and os.isatty(stdin.fileno()) and bool(select.select([stdin], [], [], 0)[0])
+    return False

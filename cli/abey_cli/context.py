@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from abey_cli.client import Client
+from abey_cli.connection import Connection
 from abey_cli.console import Console
-from abey_cli.failures import usage
+from abey_cli.failures import Failure, usage
 
 Which = Literal["any", "shared", "running"]
 """Any daemon, as the transport says; the shared one, started if need be; the shared one if it runs."""
 
-Connect = Callable[["Context", Which], Client]
+Connect = Callable[["Context", Which], Connection]
 """A client after its handshake. Raises Failure `daemon/unreachable`."""
 
 
@@ -28,7 +28,7 @@ class Context:
         self.env = env
         self.cwd = cwd
         self._connect = connect
-        self._client: Client | None = None
+        self._client: Connection | None = None
         self.deadline: float | None = None
         self.turn: int | None = None
         """Our turn to start a shared daemon, where we keep it."""
@@ -44,7 +44,7 @@ class Context:
         return str(transport)
 
     @property
-    def client(self) -> Client:
+    def client(self) -> Connection:
         """The connection, made when first needed; --timeout covers also the way to the daemon."""
         if self._client is None:
             timeout = getattr(self.options, "timeout", None)
@@ -52,7 +52,7 @@ class Context:
             self._client = self._connect(self, "any")
         return self._client
 
-    def reconnect(self) -> Client:
+    def reconnect(self) -> Connection:
         """The connection made anew where a shared daemon runs; starts none. Raises Failure `daemon/unreachable`."""
         if self._client is not None:
             self._client.close()
@@ -60,13 +60,17 @@ class Context:
         self._client = self._connect(self, "running")
         return self._client
 
-    def connected(self, which: Which) -> Client:
+    def connected(self, which: Which) -> Connection:
         """A connection of its own, for the caller to close. Raises Failure `daemon/unreachable`."""
         return self._connect(self, which)
 
     def request(self, method: str, **params: Any) -> Any:
         """The result of a request; a param that is None is left out."""
-        return self.client.request(method, {name: value for name, value in params.items() if value is not None})
+        try:
+            return self.client.request(method, {name: value for name, value in params.items() if value is not None})
+        except Failure as failure:
+            failure.asked = params.get("sessionId")
+            raise
 
     @property
     def effect(self) -> dict[str, Any]:

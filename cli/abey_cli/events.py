@@ -21,6 +21,10 @@ def event_lines(event: dict[str, Any]) -> list[str]:
             return [f"turn {event.get('n', '')} ended: {escape_line(str(event.get('end', '')))}"]
         case "input/queued":
             return [f"queued: {escape_line(event['inputId'])}"]
+        case "input/withdrawn" | "input/rejected" | "input/stopped":
+            return [f"{event['type'].removeprefix('input/')}: {escape_line(event['inputId'])}"]
+        case "session/seeded":
+            return [f"seeded: {event['transcriptEntries']} entries of elsewhere are the transcript now"]
         case "note":
             return [f"note: {line}" for line in escape(event.get("text", "")).splitlines()]
         case "tool/progress" if event.get("message"):
@@ -28,6 +32,10 @@ def event_lines(event: dict[str, Any]) -> list[str]:
             return [f"{escape_line(str(event['message']))}{done}"]
         case "stale-result":
             return ["note: a tool that was told to end came back late; its result goes nowhere"]
+        case "capability/create-failed" | "capability/dispose-failed":
+            what = "opened" if event["type"] == "capability/create-failed" else "closed"
+            name, why = escape_line(event.get("capabilityId", "")), escape_line(event.get("message", ""))
+            return [f"note: {name} could not be {what}: {why}"]
         case "record-failed":
             return [f"error: {escape_line(event.get('message', ''))}"]
         case _:

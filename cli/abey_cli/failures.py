@@ -2,22 +2,31 @@
 
 from typing import Any
 
+from abey.shared.escaping import escape_line
 from abey.shared.kinds import CODES, exit_code
 
 
 class Failure(Exception):
-    """An error for people (`message`) and programs (`wire`); `code` 0 is the command line's own (command-line.md)."""
+    """An error for people (`message`) and programs (`wire`); `code` 0 is the command line's own (command-line.md).
+    `asked` is the session that the request named, if it named one."""
 
-    def __init__(self, message: str, code: int = 0, data: Any = None) -> None:
+    def __init__(self, message: str, code: int = 0, data: Any = None, asked: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+        self.asked = asked
 
     @property
     def kind(self) -> str | None:
         kind = self.data.get("kind")
         return kind if isinstance(kind, str) else None
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that it is about, where that is known."""
+        named = self.data.get("sessionId", self.asked)
+        return escape_line(named) if isinstance(named, str) else None
 
     @property
     def exit_code(self) -> int:
@@ -47,9 +56,20 @@ def timed_out(message: str) -> Failure:
     return Failure(message, data={"kind": "timeout"})
 
 
+def interrupted() -> Failure:
+    """A Ctrl-C, for programs: a person knows."""
+    return Failure("interrupted", data={"kind": "interrupted"})
+
+
 def refused_input(message: str) -> Failure:
     """A file, a command or an editor that was to give us something did not: exit 1, nothing was sent."""
     return Failure(message, data={"kind": "input"})
+
+
+def too_large(size: int, limit: int) -> Failure:
+    """A message that was not sent."""
+    data = {"kind": "too-large", "retryable": False, "bytes": size, "limit": limit}
+    return Failure(f"this is a message of {size} bytes, and the daemon takes at most {limit}", CODES["too-large"], data)
 
 
 def unknown_token(message: str) -> Failure:

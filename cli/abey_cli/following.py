@@ -5,10 +5,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from abey_cli.client import Message
+from abey_cli.connection import Message
 from abey_cli.context import Context
 from abey_cli.events import event_lines
 from abey_cli.failures import Failure, timed_out
+from abey_cli.thinking import tell_thinking, thinking_goes
 
 GONE = ("daemon/unreachable", "daemon/gone", "daemon/draining")
 
@@ -20,9 +21,16 @@ class Following:
     """`tell` gets each event, `snapshot` what stands for events that are not to be had any more."""
 
     def __init__(
-        self, context: Context, session_id: str, tell: Callable[[Any], None], snapshot: Callable[[Any], None]
+        self,
+        context: Context,
+        session_id: str,
+        tell: Callable[[Any], None],
+        snapshot: Callable[[Any], None],
+        *,
+        deltas: bool = False,
     ) -> None:
         self._context = context
+        self._params: dict[str, Any] = {"sessionId": session_id, **({"deltas": True} if deltas else {})}
         self._session_id = session_id
         self._tell = tell
         self._snapshot = snapshot
@@ -33,7 +41,7 @@ class Following:
         """The answer, which is told, too. Raises Failure."""
         self._context.client.on_message = self.heard
         self._seq = after
-        result = self._context.client.request("agents/attach", self._params())
+        result = self._context.client.request("agents/attach", self._attach_params())
         self._attached(result)
         return result
 
@@ -52,14 +60,14 @@ class Following:
                 # whoever waits for another answer goes on with that, and ours comes here
                 self._seq = params["resumeAfter"]
                 with suppress(Failure):  # then the next message does not come either
-                    self._attaching = self._context.client.send("agents/attach", self._params())
+                    self._attaching = self._context.client.send("agents/attach", self._attach_params())
             case None if self._attaching is not None and message.get("id") == self._attaching:
                 self._attaching = None
                 if "result" in message:
                     self._attached(message["result"])
 
-    def _params(self) -> dict[str, Any]:
-        return {"sessionId": self._session_id, **({} if self._seq is None else {"after": self._seq})}
+    def _attach_params(self) -> dict[str, Any]:
+        return self._params if self._seq is None else {**self._params, "after": self._seq}
 
     def _attached(self, result: Any) -> None:
         if "snapshot" in result:
@@ -71,11 +79,15 @@ class Following:
 
 def tell_events(context: Context, session_id: str, after: int | None = None) -> None:
     """With --events, from now on what happens to the session is told: with --json on stdout, else on stderr."""
-    console = context.console
-    if not context.options.events:
+    console, events, thinking = context.console, context.options.events, thinking_goes(context)
+    if not (events or thinking):
         return
 
     def tell(event: Any) -> None:
+        if thinking is not None and event["event"]["type"] == "item/completed":
+            tell_thinking(context, thinking, event["event"].get("item"))
+        if not events:
+            return
         if console.json:
             event_value(context, event)
             return
@@ -90,9 +102,12 @@ def event_value(context: Context, event: Any) -> None:
     context.console.value({"method": "agents/event", "params": event})
 
 
-def next_message(context: Context, back: Callable[[], None]) -> Message | None:
-    """The next message; None where nobody reads any more. After a daemon went it waits for another, calls `back`, and
-    answers an empty message: what is waited for may have come with that.
+def next_message(
+    context: Context, back: Callable[[], None], on_slow: Callable[[bool], None] = lambda _: None
+) -> Message | None:
+    """The next message; None where nobody reads any more. `on_slow` is told each half second that none comes. After a
+    daemon went it waits for another, calls `back`, and answers an empty message: what is waited for may have come with
+    that.
 
     Raises Failure: `timeout` at the deadline.
     """
@@ -101,6 +116,7 @@ def next_message(context: Context, back: Callable[[], None]) -> Message | None:
         while (message := client.receive(LOOK_SECONDS)) is None:
             if not context.console.is_read_after(0):
                 return None
+            on_slow(True)
         return message
     except TimeoutError as late:
         raise timed_out("--timeout is over; the session goes on") from late

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from abey.shared.kinds import CODES
-from abey_cli.client import Client, Message
+from abey_cli.connection import Connection, Message
 from abey_cli.context import Context
 from abey_cli.failures import Failure, refused_input, timed_out
 
@@ -23,7 +23,7 @@ class Relay:
         if context.console.stdin is None:
             raise refused_input("stdin is closed")
         self._stdin = context.console.stdin.fileno()
-        self._client: Client = context.client
+        self._client: Connection = context.client
         self._console = context.console
         self._limit = int(self._client.daemon.get("limits", {}).get("requestsInFlight", IN_FLIGHT))
         self._lines: deque[bytes] = deque()
@@ -86,7 +86,14 @@ class Relay:
         if request["method"] == "$/cancelRequest":
             self._cancel(request.get("params"))
             return
-        self._open[self._client.send(request["method"], request.get("params", {}))] = request.get("id")
+        try:
+            ours = self._client.send(request["method"], request.get("params", {}))
+        except Failure as failure:
+            if failure.kind != "too-large":
+                raise
+            self._print({"id": request.get("id"), "error": failure.wire})
+            return
+        self._open[ours] = request.get("id")
 
     def _cancel(self, params: Any) -> None:
         theirs = params.get("id") if isinstance(params, dict) else None

@@ -1,5 +1,6 @@
 """The log of the daemon, line by line, over its rotation."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -13,12 +14,37 @@ _ENTRY = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) ([A-Z]+) ([\w.]+): (.*)", re.DO
 
 
 def entry(line: str) -> dict[str, str]:
-    """A line for programs; one that the logger did not begin, as of a traceback, is a message alone."""
+    """A line for programs, whichever form it was written in; one that the logger did not begin, as of a traceback, is a
+    message alone."""
+    if (told := _told(line)) is not None:
+        return told
     found = _ENTRY.fullmatch(line)
     if found is None:
         return {"message": line}
     at, level, logger, message = found.groups()
     return {"at": at, "level": level.lower(), "logger": logger, "message": message}
+
+
+def shown(line: str) -> list[str]:
+    """A line for people, whichever form it was written in."""
+    told = _told(line)
+    if told is None:
+        return [line]
+    first, *rest = [*told["message"].splitlines(), *told.get("error", "").splitlines()] or [""]
+    begun = f"{told['at']} {told['level'].upper()} {told['logger']}: {first}"
+    return [begun, *(f"    {more}" for more in rest)]
+
+
+def _told(line: str) -> dict[str, str] | None:
+    """What an object on a line says, where it is one that the logger wrote for programs."""
+    if not line.startswith("{"):
+        return None
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return None
+    is_ours = told.keys() >= {"at", "level", "logger", "message"} and all(isinstance(one, str) for one in told.values())
+    return told if is_ours else None
 
 
 def lines(path: Path, wait: Callable[[], bool] | None = None) -> Iterator[str]:

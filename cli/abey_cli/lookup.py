@@ -30,7 +30,7 @@ def session_id(context: Context, given: str) -> str:
 def token(context: Context, given: str) -> str:
     """The token that `given` (a token, a unique prefix) means; what matches none is returned as it is.
 
-    Raises Failure `usage` for a prefix that is too short, or of several.
+    Raises Failure: `token/unknown` for a prefix that is too short, `usage` for one of several.
     """
     prefix = _plain(given).lower()
     if _TOKEN.match(prefix):
@@ -38,6 +38,15 @@ def token(context: Context, given: str) -> str:
     if len(prefix) < TOKEN_PREFIX:
         raise unknown_token(f"{given!r} is too short for a token: at least {TOKEN_PREFIX} characters of it")
     return _unique(prefix, [call["token"] for call in pending(context)], "pending calls")
+
+
+def queued_input(context: Context, session_id: str, given: str) -> str:
+    """The id of the queued input that `given` (an id, a unique prefix) means; what matches none is returned as it is.
+
+    Raises Failure `usage` for a prefix of several.
+    """
+    session = context.request("agents/get", sessionId=session_id)["session"]
+    return _unique(_plain(given), [queued["inputId"] for queued in session["queued"]], "queued inputs")
 
 
 def sessions(context: Context, **params: Any) -> Iterator[dict[str, Any]]:

@@ -10,10 +10,10 @@ from typing import TextIO
 from abey.shared.kinds import EXIT_INTERRUPTED, EXIT_OK
 from abey.shared.version import VERSION
 from abey_cli.channels import Channel, open_socket, with_folders
-from abey_cli.client import Client
+from abey_cli.connection import Connection
 from abey_cli.console import Console
 from abey_cli.context import Context, Which
-from abey_cli.failures import Failure, unreachable, usage
+from abey_cli.failures import Failure, interrupted, unreachable, usage
 from abey_cli.parsing import (
     Line,
     command_words,
@@ -26,6 +26,8 @@ from abey_cli.parsing import (
 from abey_cli.table import COMMANDS
 from abey_cli.wording import in_words
 
+COMPLETING = "_ARGCOMPLETE"
+"""The variable by which a shell asks for words, and runs nothing (`abey completion`)."""
 HANDSHAKE_SECONDS = 30
 TRIES = 3
 """A daemon that ends just as we connect closes before the handshake; the next try finds or starts another."""
@@ -33,6 +35,10 @@ TRIES = 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code (command-line.md, Exit codes) of one command line."""
+    if COMPLETING in os.environ:
+        from abey_cli.shells import complete_word  # nobody else needs it
+
+        complete_word(COMMANDS)
     arguments = without_help_word(sys.argv[1:] if argv is None else argv)
     console = Console(sys.stdin, sys.stdout or _nowhere(), sys.stderr or _nowhere(), os.environ)
     console.json = wants_json(arguments)
@@ -41,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Failure as failure:
         return _report(failure, console, command_words(arguments))
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return _report(interrupted(), console, "") if console.json else EXIT_INTERRUPTED
 
 
 def _nowhere() -> TextIO:
@@ -81,15 +87,18 @@ def _folder() -> str:
         raise usage(f"the current folder is gone: {error.strerror}") from error
 
 
-def _connect(context: Context, which: Which) -> Client:
+def _connect(context: Context, which: Which) -> Connection:
     for tries in range(1, TRIES + 1):
-        client = Client(_open(context, which), _progress(context.console))
+        client = Connection(_open(context, which), _progress(context.console))
         client.deadline = context.deadline or time.monotonic() + HANDSHAKE_SECONDS
         try:
             client.initialize(context.env)
             client.deadline = context.deadline
             _compare_builds(context, client)
             return client
+        except KeyboardInterrupt:
+            client.close()  # a daemon of our own ends with us
+            raise
         except Failure as failure:
             client.close()
             if failure.kind == "timeout" and context.deadline is None:
@@ -99,7 +108,7 @@ def _connect(context: Context, which: Which) -> Client:
     raise unreachable("the daemon closed the connection")
 
 
-def _compare_builds(context: Context, client: Client) -> None:
+def _compare_builds(context: Context, client: Connection) -> None:
     """Says once a command that the daemon is of another build."""
     build = client.daemon.get("daemon", {}).get("buildId", VERSION)
     if build != VERSION and not context.builds_told and not context.console.json:

@@ -1,6 +1,7 @@
 """The command line as a table, and how a line becomes a command with its options."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -26,6 +27,14 @@ class Command(NamedTuple):
 class Line(NamedTuple):
     command: Command
     options: argparse.Namespace
+
+
+STDOUT = 1
+WIDTH = 80
+NARROWEST = 24
+"""Columns of a text that is wrapped."""
+ALIKE = 0.7
+"""How much of a word, in 0 to 1, is in another one that may have been meant."""
 
 
 def arg(*names: str, **settings: Any) -> Argument:
@@ -79,8 +88,19 @@ def overview(argv: Sequence[str], commands: Sequence[Command]) -> str | None:
         return None
     listed = [c for c in commands if c.words.startswith(f"{group} ".lstrip())]
     width = max((len(command.words) for command in listed), default=0)
-    lines = [f"  abey {command.words:<{width}}  {command.help}" for command in listed]
+    lines = [line for command in listed for line in _beside(f"  abey {command.words:<{width}}  ", command.help)]
     return "\n".join([*lines, "", "`abey COMMAND --help` says what a command takes."]) if listed else None
+
+
+def _beside(name: str, text: str) -> list[str]:
+    """A name with the text in a column beside it, or where that would be narrow below it."""
+    import textwrap  # nobody else needs it
+
+    room = _columns() - len(name)
+    if room >= NARROWEST:
+        first, *more = textwrap.wrap(text, room)
+        return [f"{name}{first}", *(f"{'':{len(name)}}{line}" for line in more)]
+    return [name.rstrip(), *(f"{'':6}{line}" for line in textwrap.wrap(text, max(_columns() - 6, NARROWEST)))]
 
 
 def wants_version(argv: Sequence[str]) -> bool:
@@ -97,6 +117,24 @@ class _Parser(argparse.ArgumentParser):
         raise usage(f"{self.prog.removeprefix('abey ')}: {message}; see `{self.prog} --help`")
 
 
+class _Help(argparse.HelpFormatter):
+    """Is made for every argument, too, to check it: not for that is the module loaded that knows of terminals."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """As $COLUMNS or the terminal says; 80 of what is none."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isascii() and named.isdigit() and int(named) > 0:
+        return int(named)
+    try:
+        return os.get_terminal_size(STDOUT).columns or WIDTH
+    except OSError:
+        return WIDTH
+
+
 class _Piece(argparse.Action):
     """Keeps the order of the prompt options over all of them: `pieces` is a list of (kind, value)."""
 
@@ -109,7 +147,7 @@ def piece(kind: str, *names: str, **settings: Any) -> Argument:
 
 
 def _parser_of(command: Command) -> _Parser:
-    parser = _Parser(prog=f"abey {command.words}", description=command.help, allow_abbrev=False)
+    parser = _Parser(prog=f"abey {command.words}", description=command.help, allow_abbrev=False, formatter_class=_Help)
     for names, settings in (*command.arguments, *GLOBAL):
         parser.add_argument(*names, **settings)
     return parser
@@ -152,10 +190,21 @@ def _no_such_command(first: str, second: str, commands: Sequence[Command]) -> Fa
     if first.startswith("-"):
         return usage(f"unknown option {first!r}; see `abey --help`")
     if not inside:
-        return usage(f"unknown command {first!r}; `abey --help` lists the commands")
+        meant = _meant((f"{first} {second}", first), commands)
+        return usage(f"unknown command {first!r}; `abey --help` lists the commands{meant}")
     if not second or second.startswith("-"):
         return usage(f"{first}: say which: {', '.join(inside)}")
     return usage(f"unknown command {f'{first} {second}'!r}; abey {first} has: {', '.join(inside)}")
+
+
+def _meant(given: Sequence[str], commands: Sequence[Command]) -> str:
+    """A question whether the command that looks most like it was meant, by all its words or by the last one alone."""
+    import difflib  # nobody else needs it
+
+    known = {command.words.split()[-1]: command.words for command in reversed(commands)}
+    known |= {command.words: command.words for command in commands}
+    close = [name for one in given for name in difflib.get_close_matches(one, known, n=1, cutoff=ALIKE)]
+    return f"; did you mean `abey {known[close[0]]}`?" if close else ""
 
 
 _BLANKS = frozenset({"query", "text", "title", "reason"})

@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import IO
 
 from abey.shared import starting
@@ -60,16 +61,27 @@ class PrivateChannel:
         return unreachable(f"the private daemon ended: {why}")
 
     def close(self, farewell: Callable[[], None]) -> None:
-        with contextlib.suppress(Failure):
-            farewell()
-        with contextlib.suppress(OSError):
-            self._in.close()
-        for end in (self._process.terminate, self._process.kill):
+        """A Ctrl-C meanwhile, as a way that takes too long, is followed by a harder one."""
+        interrupted = False
+        for end in (partial(self._leave, farewell), self._process.terminate, self._process.kill):
             try:
+                end()
                 self._process.wait(END_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                end()
+                continue
+            except KeyboardInterrupt:
+                interrupted = True
         self._process.wait()
         self._out.close()
         self._said.close()
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def _leave(self, farewell: Callable[[], None]) -> None:
+        try:
+            with contextlib.suppress(Failure):
+                farewell()
+        finally:
+            with contextlib.suppress(OSError):
+                self._in.close()

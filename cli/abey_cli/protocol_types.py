@@ -190,6 +190,16 @@ class ConfigChanged(TypedDict):
     diagnostics: list[FileDiagnostics]
 
 
+class ContinueParams(TypedDict):
+    """A turn without new input."""
+
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: str
+    run: NotRequired[Literal["none", "step", "turn"]]
+    wait: NotRequired[bool]
+
+
 class DaemonInfo(TypedDict):
     pid: int
     buildId: str
@@ -369,6 +379,16 @@ class Finding(TypedDict):
     message: str
     advice: NotRequired[str]
     sessionId: NotRequired[str]
+
+
+class ForkParams(TypedDict):
+    """Without `at`: as the session is now."""
+
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: str
+    at: NotRequired[int]
+    title: NotRequired[str]
 
 
 class GcItem(TypedDict):
@@ -589,6 +609,39 @@ class Range(TypedDict):
     end: Position
 
 
+class RecordResult(TypedDict):
+    """A session as the record of its last transition, which it has none of before its first input (machine.md,
+    Records).
+    """
+
+    version: int
+    revision: int
+    transition: NotRequired[
+        Literal[
+            "input",
+            "model-requested",
+            "candidate",
+            "tool-results",
+            "waiting",
+            "final",
+            "cancelled",
+            "failed",
+            "stopped",
+        ]
+    ]
+    session: RecordedSession
+    transcript: list[Any]
+    active: NotRequired[Any]
+
+
+class RecordedSession(TypedDict):
+    id: str
+    userId: NotRequired[str]
+    context: NotRequired[Any]
+    turnCount: int
+    status: Literal["idle", "running", "waiting", "stopped"]
+
+
 class RepairParams(TypedDict):
     """Without `apply` nothing is changed."""
 
@@ -632,6 +685,13 @@ class Result(TypedDict):
 class Retries(TypedDict):
     tag: Literal["retries"]
     count: int
+
+
+class RewindParams(TypedDict):
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: str
+    to: int
 
 
 class Rule(TypedDict):
@@ -728,6 +788,22 @@ class RunSync(TypedDict):
     """Run in this step; the step waits for it."""
 
     tag: Literal["runSync"]
+
+
+class SeedParams(TypedDict):
+    """The value is in `seed`, or its members stand beside these: they are judged as a seed, not here. An agent may be
+    left out where an id is given: a stopped session goes on with its own.
+    """
+
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: NotRequired[str]
+    agent: NotRequired[str]
+    agentFile: NotRequired[str]
+    config: NotRequired[dict[str, Any]]
+    seed: NotRequired[Any]
+    cwd: NotRequired[str]
+    title: NotRequired[str]
 
 
 class SendParams(TypedDict):
@@ -909,8 +985,25 @@ class TranscriptParams(TypedDict):
 
 
 class TranscriptResult(TypedDict):
+    """`turns`: those that these items are of, oldest first. `results_at`: of the calls among these items, by their ids,
+    the revision at which the results of their batch were all there. `queued_texts`: how the inputs that wait begin, by
+    their ids.
+    """
+
     items: list[Item]
     hasMore: bool
+    turns: list[TranscriptTurn]
+    resultsAt: NotRequired[dict[str, int]]
+    queuedTexts: NotRequired[dict[str, str]]
+
+
+class TranscriptTurn(TypedDict):
+    """`n` counts the turns of the session from 1; `usage` is what the model calls of this one used."""
+
+    turnId: str
+    n: int
+    end: NotRequired[TurnEnd]
+    usage: Usage
 
 
 class TrashParams(TypedDict):
@@ -997,6 +1090,13 @@ class ValidateParams(TypedDict):
 
 class ValidateResult(TypedDict):
     diagnostics: list[Diagnostic]
+
+
+class WithdrawParams(TypedDict):
+    ifRevision: NotRequired[int]
+    idempotencyKey: NotRequired[str]
+    sessionId: str
+    inputId: str
 
 
 Activity = Literal["idle", "model", "tools", "stopping"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from abey.shared.escaping import cut, escape, escape_line
+from abey.shared.escaping import cut, escape_line
 
 if TYPE_CHECKING:
     from abey_cli.protocol_types import Damage, Diagnostic, Item, ItemCall, Pending, Session, Usage
@@ -46,7 +46,7 @@ def pending_lines(call: Pending, shorten_token: Shorten, shorten_id: Shorten) ->
     arguments = escape_line(cut(json.dumps(call.get("arguments"), ensure_ascii=False), ARGUMENTS_SHOWN))
     return [
         _token_line(call, shorten_token).strip(),
-        *(f"  {line}" for line in _labelled(call)),
+        *(f"  {line}" for line in title_lines(call)),
         f"  session: {shorten_id(call['sessionId'])}",
         f"  kind: {escape_line(call['kind'])}",
         f"  arguments: {arguments}",
@@ -54,50 +54,10 @@ def pending_lines(call: Pending, shorten_token: Shorten, shorten_id: Shorten) ->
     ]
 
 
-def call_lines(call: Pending) -> list[str]:
-    """The whole call, as it would run, without its diff: nothing is cut."""
-    arguments = json.dumps(call.get("arguments"), indent=2, ensure_ascii=False)
-    question = call.get("question")
-    optional = [
-        *([f"reason: {escape_line(call['reason'])}"] if call.get("reason") else []),
-        *([f"question: {escape(question['prompt'])}"] if question else []),
-        *(
-            _block("answer", json.dumps(question["schema"], ensure_ascii=False))
-            if question and "schema" in question
-            else []
-        ),
-        *([f"started: {escape_line(call['startedAt'])}"] if call.get("startedAt") else []),
-        *(_block("output so far", call["outputSoFar"].rstrip("\n")) if call.get("outputSoFar") else []),
-    ]
-    return [
-        *_labelled(call),
-        f"tool: {escape_line(call['tool'])}",
-        f"token: {escape_line(call['token'])}",
-        f"session: {escape_line(call['sessionId'])}",
-        f"cwd: {escape_line(call['cwd'])}",
-        *_block("arguments", arguments),
-        *optional,
-    ]
-
-
-def _labelled(call: Pending) -> list[str]:
+def title_lines(call: Pending) -> list[str]:
     """The title, where a policy put a label before it."""
     title = call.get("title", "")
     return [] if not title or title.startswith(call["tool"]) else [f"title: {escape_line(cut(title, ARGUMENTS_SHOWN))}"]
-
-
-def hash_line(call: Pending | dict[str, Any]) -> str:
-    """What an approval of the call is bound to."""
-    return f"hash: {escape_line(call['argumentsHash'])}"
-
-
-def so_far_lines(call: Pending) -> list[str]:
-    """What a call that has no result has printed, none where that is nothing."""
-    return (
-        _block(f"{escape_line(call['tool'])} has printed", call["outputSoFar"].rstrip("\n"))
-        if call.get("outputSoFar")
-        else []
-    )
 
 
 def session_line(session: Session, shorten: Shorten) -> str:
@@ -105,7 +65,7 @@ def session_line(session: Session, shorten: Shorten) -> str:
     waiting = sum(call["kind"] != "running" for call in session["pending"])
     doing = session["activity"] if session["activity"] != "idle" else session["state"]
     child = ["child"] if session.get("parent") else []
-    told = [doing, *([f"{waiting} waiting"] if waiting else []), *child, *_set_aside(session)]
+    told = [doing, *([f"{waiting} waiting"] if waiting else []), *child, *set_aside(session)]
     named = [session["agent"], cut(session["title"], TITLE_SHOWN), session["cwd"]]
     return "  ".join([shorten(session["sessionId"]), ", ".join(told), *map(escape_line, named)])
 
@@ -117,9 +77,10 @@ def session_lines(session: Session) -> list[str]:
         f"title: {escape_line(session['title'])}",
         f"agent: {escape_line(session['agent'])}{' (stale)' if session['configState'] == 'stale' else ''}",
         *([f"parent: {escape_line(session['parent'])}"] if session.get("parent") else []),
+        *([f"forked from: {escape_line(session['forkedFrom'])}"] if session.get("forkedFrom") else []),
         f"cwd: {escape_line(session['cwd'])}",
         f"revision: {session['revision']}",
-        f"activity: {escape_line(', '.join([session['activity'], *_set_aside(session)]))}",
+        f"activity: {escape_line(', '.join([session['activity'], *set_aside(session)]))}",
         f"updated: {escape_line(session['updatedAt'])}",
         f"usage: {usage_text(session['usage'])}",
         *missing_lines(session),
@@ -136,7 +97,7 @@ def _missing(name: str) -> str:
     return f"the tools {escape_line(name)}*" if name.endswith("_") else f"the tool {escape_line(name)}"
 
 
-def _set_aside(session: Session) -> list[str]:
+def set_aside(session: Session) -> list[str]:
     """Why nobody goes on with it by itself, or it is in no list."""
     return [*(["paused"] if session.get("paused") else []), *(["archived"] if session.get("archived") else [])]
 
@@ -236,7 +197,3 @@ def _remarks(session: Session) -> list[str]:
     if session["queued"]:
         lines.append(f"  queued: {len(session['queued'])}")
     return lines
-
-
-def _block(name: str, text: str) -> list[str]:
-    return [f"{name}:", *(f"  {line}" for line in escape(text).split("\n"))]

@@ -36,6 +36,7 @@ def show_end(context: Context, session: Session) -> None:
     if session["state"] == "completed":
         for line in state_lines(session, (), context.console.token):
             context.console.err(line)
+        show_way_on(context, session)
         return
     show_state(context, session)
     show_way_on(context, session)
@@ -53,6 +54,13 @@ def show_way_on(context: Context, session: Session) -> None:
         context.console.note(words)
 
 
+def show_nothing_done(context: Context, session: Session) -> None:
+    """On stderr, of a session whose answer was there before: what is printed is no news."""
+    if turn_end(session) == "answered":
+        another = f"`abey session send {session['sessionId']} TEXT` gives it another input"
+        context.console.note(f"nothing was done: the last turn was answered before; {another}")
+
+
 def turn_end(session: Session) -> str | None:
     """How the last turn ended; None while it runs, or where there was none."""
     turn = session.get("turn")
@@ -65,6 +73,8 @@ def step_code(outcome: str, session: Session) -> int:
         return EXIT_ERROR
     if outcome == "waiting":
         return EXIT_YIELDED
+    if session["state"] == "stopped":
+        return EXIT_NO_ANSWER
     return EXIT_OK if turn_end(session) in (None, "answered") else EXIT_NO_ANSWER
 
 

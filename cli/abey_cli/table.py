@@ -15,11 +15,16 @@ from abey_cli.arguments import (
     NEW_ID,
     PROMPT,
     RESUME,
+    REVISIONS,
     SESSION,
+    THINKING,
     TIMEOUT,
     TOKEN,
     UNTIL,
 )
+from abey_cli.inputs_table import INPUTS
+from abey_cli.lines_table import LINES
+from abey_cli.machine_table import MACHINE
 from abey_cli.parsing import Command, arg
 from abey_cli.rules_table import RULES
 from abey_cli.upkeep_table import UPKEEP
@@ -44,6 +49,7 @@ COMMANDS = (
             UNTIL,
             MAX_STEPS,
             EVENTS,
+            THINKING,
             *EFFECT,
         ),
     ),
@@ -58,15 +64,21 @@ COMMANDS = (
             NEW_ID,
             arg("--title", metavar="T"),
             CWD,
+            THINKING,
             *EFFECT,
         ),
     ),
-    Command("session step", "session:step", "Exactly one step.", (SESSION, *PROMPT, EVENTS, *EFFECT)),
+    Command(
+        "session step",
+        "session:step",
+        "Exactly one step.",
+        (SESSION, *PROMPT, EVENTS, THINKING, *EFFECT),
+    ),
     Command(
         "session resume",
         "driving:resume",
         "Run until it answers or yields.",
-        (SESSION, UNTIL, MAX_STEPS, EVENTS, *EFFECT),
+        (SESSION, UNTIL, MAX_STEPS, EVENTS, THINKING, *EFFECT),
     ),
     Command(
         "session wait", "driving:wait", "Wait until it answers or yields; drives nothing.", (SESSION, UNTIL, TIMEOUT)
@@ -146,18 +158,7 @@ COMMANDS = (
         "Run in a sandbox the calls that wait for one.",
         (SESSION, *EFFECT),
     ),
-    Command(
-        "session send",
-        "session:send",
-        "Give a session another input.",
-        (
-            SESSION,
-            arg("text", metavar="TEXT", help="- for stdin"),
-            arg("--interrupt", action="store_true", help="overtake the queue"),
-            arg("--queue", action="store_true", help="a turn of its own, later"),
-            *EFFECT,
-        ),
-    ),
+    *INPUTS,
     Command("session cancel", "session:cancel", "End the running turn.", (SESSION, *EFFECT)),
     Command(
         "session stop",
@@ -166,8 +167,14 @@ COMMANDS = (
         (SESSION, arg("--yes", action="store_true", help="do not ask"), *EFFECT),
     ),
     Command("session list", "listing:list_sessions", "The sessions, or those in which all words of QUERY stand.", LIST),
-    Command("session show", "session:show", "One session.", (SESSION,)),
+    Command("session show", "show:show", "One session.", (SESSION, REVISIONS)),
     Command("session diff", "diff:diff", "What a call would change in a file, or what a session has changed.", DIFF),
+    Command(
+        "session output",
+        "output:output",
+        "All that a call has printed.",
+        (SESSION, arg("call", metavar="CALL", nargs="?", help="its id or token, or a beginning; the last without it")),
+    ),
     Command(
         "session tail",
         "watching:tail",
@@ -193,52 +200,9 @@ COMMANDS = (
             *EFFECT,
         ),
     ),
+    *LINES,
     *UPKEEP,
     *AGENTS,
     *RULES,
-    Command(
-        "rpc",
-        "rpc:rpc",
-        "One request, or with - JSON lines in and JSON lines out.",
-        (
-            arg("method", metavar="METHOD|-"),
-            arg("params", metavar="PARAMS|-", nargs="?", help="a JSON object, - for stdin"),
-            arg("--fail", action="store_true", help="with JSON lines: exit 1 if any answer is an error"),
-            arg("--events", action="store_true", help="with JSON lines: also what the daemon says unasked"),
-            TIMEOUT,
-        ),
-    ),
-    Command("daemon status", "daemon:status", "What the daemon says of itself; starts none.", ()),
-    Command("daemon start", "daemon:start", "Start the shared daemon if there is none.", ()),
-    Command(
-        "daemon stop",
-        "daemon:stop",
-        "End the shared daemon; returns when it is gone.",
-        (arg("--now", action="store_true", help="do not let running steps finish"),),
-    ),
-    Command(
-        "daemon restart",
-        "daemon:restart",
-        "Stop and start the shared daemon.",
-        (arg("--now", action="store_true", help="do not let running steps finish"),),
-    ),
-    Command(
-        "daemon logs",
-        "logs:logs",
-        "What the shared daemon wrote, whether or not it runs.",
-        (arg("-f", "--follow", action="store_true", help="and what it will write, until Ctrl-C"),),
-    ),
-    Command("doctor", "doctor:doctor", "What is well here, what is not, and what to do about it.", ()),
-    Command(
-        "gc",
-        "doctor:gc",
-        "Clear up: old stopped and archived sessions go to the trash, what is left over goes.",
-        (arg("--dry-run", action="store_true", help="only say what would go"),),
-    ),
-    Command(
-        "schema",
-        "schema:schema",
-        "The JSON schema of the protocol, or of agent files.",
-        (arg("of", nargs="?", choices=("protocol", "agent-file"), default="protocol"),),
-    ),
+    *MACHINE,
 )

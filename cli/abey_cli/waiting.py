@@ -28,7 +28,7 @@ def wait_for(context: Context, session_id: str, until: str) -> Any:
     return wait_until(
         context,
         session_id,
-        lambda session: _over(session) or (until == "yield" and _yielded(context, session)),
+        lambda session: is_over(session) or (until == "yield" and _yielded(context, session)),
     )
 
 
@@ -72,7 +72,8 @@ def _waited(context: Context, session_id: str, there: Callable[[Any], bool]) -> 
         after = _next(context, session_id, after, CHILDREN_POLL_MS if with_children else POLL_MS)
 
 
-def _over(session: Any) -> bool:
+def is_over(session: Any) -> bool:
+    """Whether its turn has ended, or it has."""
     if session["state"] == "stopped":
         return True
     return session["state"] == "completed" and session.get("turn") is not None and session["activity"] == "idle"

@@ -16,9 +16,11 @@ ISOLATION = "isolated runner required"
 
 def way_on(session: Any) -> str | None:
     """Words for people; None where nothing is to be done, or somebody does it already."""
-    if session["activity"] != "idle" or session["state"] in ("completed", "stopped"):
-        return None
     session_id = session["sessionId"]
+    if session["activity"] != "idle" or session["state"] == "stopped":
+        return None
+    if session["state"] == "completed":
+        return _of_an_ended_turn(session_id, session.get("turn"))
     calls = [call for call in session["pending"] if call["kind"] in ANSWERS and call["kind"] != "running"]
     if not calls or session.get("paused") is not None:
         return f"{_of_a_child(session)}`abey session resume {session_id}` goes on"
@@ -27,6 +29,13 @@ def way_on(session: Any) -> str | None:
         one = f"{one}, or `abey session run-isolated {session_id}`"
     others = "" if len(calls) == 1 else f", and so for each token that `abey session pending {session_id}` shows"
     return f"next: {one}{others}; then `abey session resume {session_id}` goes on"
+
+
+def _of_an_ended_turn(session_id: str, turn: Any) -> str | None:
+    if turn is None:
+        return f"`abey session send {session_id} TEXT` gives it an input"
+    answered = turn.get("end", "answered") == "answered"
+    return None if answered else f"`abey session continue {session_id}` goes on without another input"
 
 
 def _may_be_isolated(call: Any) -> bool:

@@ -40,6 +40,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("state", "config", "runtime"):
         monkeypatch.setenv(f"ABEY_{name.upper()}_DIR", str(tmp_path / name))
     monkeypatch.setenv("ABEY_TRANSPORT", "socket")
+    monkeypatch.setenv("NO_COLOR", "1")
     return folder
 
 

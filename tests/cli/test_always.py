@@ -87,8 +87,8 @@ def test_who_seeks_a_rule_in_vain_is_told_where_it_may_be(abey, daemon: CannedDa
 
     daemon.on["agents/rules"] = refuse
     ran = abey("rules", "remove", "4632gmv2dhhfygwzn3b2ypa3ts")
-    said = "no rule has the id x; those of a session go with --session ID"
-    assert (ran.code, said in ran.err) == (1, True)
+    others = "those of a session go with --session ID, and `abey rules list` has those there are"
+    assert (ran.code, ran.err) == (1, f"abey: no rule has the id x; {others} (arguments/invalid)\n")
 
 
 def test_where_no_rule_can_be_suggested_nothing_is_approved(abey, daemon: CannedDaemon) -> None:

@@ -185,7 +185,14 @@ def test_approve_runs_edited_arguments_bound_to_the_shown_ones(abey, daemon: Can
 
 @pytest.mark.parametrize(
     ("options", "editor"),
-    [(("--edit",), "false"), (("--edit",), "sed -i d"), (("--arguments", "list.json"), ""), (("--edit",), "./absent")],
+    [
+        (("--edit",), "false"),
+        (("--edit",), "sed -i d"),
+        (("--arguments", "list.json"), ""),
+        (("--edit",), "./absent"),
+        (("--edit",), "vi '"),
+        (("--edit",), " "),
+    ],
 )
 def test_nothing_is_approved_where_the_edit_fails(abey, daemon: CannedDaemon, work: Path, monkeypatch, options, editor):
     daemon.on["agents/pending"] = {"items": [pending()]}
@@ -193,6 +200,14 @@ def test_nothing_is_approved_where_the_edit_fails(abey, daemon: CannedDaemon, wo
     monkeypatch.setenv("VISUAL", editor)
     assert abey("session", "approve", TOKEN, *options).code == 1
     assert daemon.params("agents/complete") == []
+
+
+def test_half_a_character_is_edited_as_json_spells_it(abey, daemon: CannedDaemon, monkeypatch) -> None:
+    daemon.on["agents/pending"] = {"items": [pending(arguments={"command": "\ud800 é"})]}
+    monkeypatch.setenv("VISUAL", "sed -i s/é/e/")
+    abey("session", "approve", TOKEN, "--edit")
+    [sent] = daemon.params("agents/complete")
+    assert sent["outcome"] == {"kind": "approve", "arguments": {"command": "\ud800 e"}}
 
 
 def test_a_completion_is_json_as_it_came(abey, daemon: CannedDaemon) -> None:
@@ -226,6 +241,7 @@ def asking(**more: object) -> dict[str, object]:
         ),
         ({"schema": FORM}, ("name=a=b", "tags=", "more=x"), {"name": "a=b", "tags": [], "more": "x"}),
         ({"schema": FORM}, ('{"name": "Ada"}',), {"name": "Ada"}),
+        ({"schema": {"properties": {"any": True, "none": False}}}, ("any=1", "none=x"), {"any": 1, "none": "x"}),
         ({"schema": {"type": "string"}}, ("7",), "7"),
         ({}, ("7",), 7),
         ({}, ("seven", "eight"), "seven eight"),
@@ -245,7 +261,7 @@ def test_an_answer_is_the_value_that_the_question_wants(abey, daemon: CannedDaem
     ("words", "said"),
     [
         ((), "give an answer, or --decline"),
-        (("x", "--decline"), "give an answer, or --decline"),
+        (("x", "--decline"), "give an answer or --decline, not both"),
         (("Ada",), "'Ada' is no field: write NAME=VALUE for each of name, age, sure, tags, or all as"),
         (("sure=perhaps",), "'perhaps' is neither yes nor no"),
         (("age=old",), "age wants integer: 'old' is no JSON value"),
@@ -259,6 +275,20 @@ def test_what_is_no_answer_is_refused_before_anything_is_sent(abey, daemon: Cann
         True,
         [],
     )
+
+
+def test_an_answer_without_a_value_shows_the_question(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [asking()]}
+    ran = abey("session", "answer", TOKEN)
+    lines, said = ran.err.splitlines(), "abey: give an answer, or --decline"
+    assert (ran.code, ran.out, "question: who?" in lines, lines[-1]) == (2, "", True, said)
+
+
+def test_a_form_without_fields_wants_an_object(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/pending"] = {"items": [asking(schema={"type": "object", "properties": {}})]}
+    ran = abey("session", "answer", TOKEN, "Ada")
+    said = "abey: 'Ada' is no field: write NAME=VALUE for each of its fields, or all as one JSON object\n"
+    assert (ran.code, ran.err.endswith(said)) == (2, True)
 
 
 def test_to_decline_is_an_answer_too(abey, daemon: CannedDaemon) -> None:

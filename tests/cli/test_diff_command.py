@@ -28,6 +28,7 @@ def test_the_patch_of_a_call_is_printed_harmless(abey, daemon: CannedDaemon) -> 
 def test_on_a_terminal_it_has_colours(abey, daemon: CannedDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
     daemon.on["agents/diff"] = {"changes": [CHANGE]}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR")
     assert abey("session", "diff", TOKEN).out == COLOURED
     monkeypatch.setenv("NO_COLOR", "1")
     assert abey("session", "diff", TOKEN).out == SHOWN
@@ -52,12 +53,15 @@ def test_a_session_and_a_turn_of_it_can_be_named(abey, daemon: CannedDaemon) -> 
     assert asked == [whole, {**whole, "turnId": "t1"}, {**whole, "turnId": "t9"}]
 
 
-def test_an_approval_shows_the_diff_first_and_in_colours_only_to_a_person(abey, daemon: CannedDaemon) -> None:
+def test_an_approval_shows_the_diff_first_and_in_colours_only_to_a_person(
+    abey, daemon: CannedDaemon, monkeypatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
     daemon.on["agents/pending"] = {"items": [pending(diff=PATCH)]}
     daemon.on["agents/complete"] = completion("approve")
     indented = "diff:\n" + "".join(f"  {line}\n" for line in SHOWN.splitlines())
     assert indented in abey("session", "approve", TOKEN).err
-    coloured = "diff:\n" + "".join(f"  {line}\n" for line in COLOURED.splitlines())
+    coloured = "\x1b[2mdiff:\x1b[m\n" + "".join(f"  {line}\n" for line in COLOURED.splitlines())
     assert coloured in abey("session", "approve", TOKEN, terminal=True).err
 
 

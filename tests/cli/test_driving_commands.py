@@ -14,6 +14,7 @@ from support.canned_daemon import (
     Refusal,
     answered,
     completion,
+    empty,
     ended,
     pending,
     session,
@@ -29,6 +30,8 @@ YIELDED = (
 
 APPROVE = f"`abey session approve {TOKEN}` (or `deny`)"
 RESUME = f"`abey session resume {SESSION_ID}` goes on"
+SEND = f"`abey session send {SESSION_ID} TEXT` gives it an input"
+CONTINUE = f"`abey session continue {SESSION_ID}` goes on without another input"
 
 
 def result(outcome: str, found: object) -> dict[str, object]:
@@ -45,11 +48,33 @@ def ready(daemon: CannedDaemon) -> CannedDaemon:
     return daemon
 
 
+def test_a_run_without_a_step_says_that_the_answer_is_no_news(abey, ready: CannedDaemon) -> None:
+    ready.on["agents/resume"] = {**result("completed", answered()), "steps": 0}
+    another = f"`abey session send {SESSION_ID} TEXT` gives it another input"
+    told = f"nothing was done: the last turn was answered before; {another}\n"
+    assert abey("session", "resume", SESSION_ID) == (0, "all done\n", told)
+    assert abey("session", "resume", SESSION_ID, "--json").err == ""
+
+
 def test_run_prints_the_final_text_alone(abey, ready: CannedDaemon) -> None:
     ready.on["agents/run"] = result("completed", answered())
     ran = abey("run", "--agent", "a", "-p", "x", "--max-steps", "3")
     assert ran == (0, "all done\n", f"session-id: {SESSION_ID}\n")
     assert ready.params("agents/run") == [{"sessionId": SESSION_ID, "until": "yield", "maxSteps": 3}]
+
+
+@pytest.mark.parametrize(
+    ("found", "ran"),
+    [
+        (answered(), (0, "all done\n", "")),
+        (ended("failed"), (7, "", f"State: LlmTurn (failed)\n{CONTINUE}\n")),
+        (waiting(), (3, YIELDED, f"next: {APPROVE}; then {RESUME}\n")),
+    ],
+)
+def test_continue_prints_what_resume_does(abey, ready: CannedDaemon, found: object, ran: object) -> None:
+    ready.on["agents/continue"] = found
+    assert abey("session", "continue", SESSION_ID, "--if-revision", "4") == ran
+    assert ready.params("agents/continue") == [{"sessionId": SESSION_ID, "ifRevision": 4}]
 
 
 def test_run_prints_the_state_and_its_tokens_after_a_yield(abey, ready: CannedDaemon) -> None:
@@ -113,7 +138,7 @@ def test_the_exit_code_says_how_it_ended(abey, ready: CannedDaemon, outcome, fou
 
 def test_a_turn_without_an_answer_is_told_on_stderr(abey, ready: CannedDaemon) -> None:
     ready.on["agents/resume"] = result("completed", ended("cancelled"))
-    assert abey("session", "resume", SESSION_ID) == (7, "", "State: LlmTurn (cancelled)\n")
+    assert abey("session", "resume", SESSION_ID) == (7, "", f"State: LlmTurn (cancelled)\n{CONTINUE}\n")
 
 
 def test_json_is_the_result_of_the_run(abey, ready: CannedDaemon) -> None:
@@ -230,7 +255,7 @@ def test_what_is_no_answer_has_the_choices_explained(abey, ready: CannedDaemon) 
         "  approve  runs the call as it is shown\n"
         "  always   runs it, and lets you choose a rule by which such calls run without asking\n"
         "  edit     opens its arguments in your editor, and then runs it with those\n"
-        "  deny     runs nothing; the model is told so\n"
+        "  deny     runs nothing; you are asked why, and the model is told so\n"
         "  later    leaves it as it is, to be answered with `abey session approve` or `deny`\n"
         "A word or the letter in brackets is an answer.\n"
     )
@@ -344,6 +369,7 @@ def test_wait_drives_nothing_and_ends_with_the_session(abey, ready: CannedDaemon
     ("found", "options", "words"),
     [
         (session(), (), f"nobody drives the session; {RESUME}"),
+        (empty(), (), f"nobody drives the session; {SEND}"),
         (waiting(), ("--until", "turn"), f"calls wait for an answer; next: {APPROVE}; then {RESUME}"),
         (session(activity="model"), (), "the session goes on"),
     ],

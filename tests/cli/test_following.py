@@ -90,10 +90,21 @@ def call(state: str) -> Any:
         ({"type": "pending/resolved", "resolution": {"text": EVIL}}, [SHOWN]),
         ({"type": "turn/completed", "n": 2, "end": "answered"}, ["turn 2 ended: answered"]),
         ({"type": "input/queued", "inputId": "i"}, ["queued: i"]),
+        ({"type": "input/withdrawn", "inputId": "i"}, ["withdrawn: i"]),
+        ({"type": "input/rejected", "inputId": EVIL}, [f"rejected: {SHOWN}"]),
+        ({"type": "input/stopped", "inputId": "i"}, ["stopped: i"]),
         ({"type": "note", "text": f"a\n{EVIL}"}, ["note: a", f"note: {SHOWN}"]),
         (
             {"type": "stale-result", "invocationId": "v"},
             ["note: a tool that was told to end came back late; its result goes nowhere"],
+        ),
+        (
+            {"type": "capability/create-failed", "capabilityId": EVIL, "message": EVIL},
+            [f"note: {SHOWN} could not be opened: {SHOWN}"],
+        ),
+        (
+            {"type": "capability/dispose-failed", "capabilityId": "c", "message": "m"},
+            ["note: c could not be closed: m"],
         ),
         ({"type": "record-failed", "message": EVIL}, [f"error: {SHOWN}"]),
         ({"type": "usage"}, []),

@@ -1,5 +1,6 @@
 """`--if-revision` and `--idempotency-key`: every command with an effect passes them on, and says what a repeat was."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,18 @@ from abey_cli.table import COMMANDS
 KEY = "order 66"
 GIVEN = ("--if-revision", "7", "--idempotency-key", KEY)
 TAKEN = {"ifRevision": 7, "idempotencyKey": KEY}
+SEED = str(Path(__file__).parents[1] / "data/seed.json")
 EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "session start": ("agents/start", ("--agent", "a", "-p", "x")),
     "session step": ("agents/step", (SESSION_ID,)),
     "session resume": ("agents/resume", (SESSION_ID,)),
     "session pause": ("agents/pause", (SESSION_ID,)),
     "session send": ("agents/send", (SESSION_ID, "x")),
+    "session withdraw": ("agents/withdraw", (SESSION_ID, "i")),
+    "session continue": ("agents/continue", (SESSION_ID,)),
+    "session fork": ("agents/fork", (SESSION_ID,)),
+    "session seed": ("agents/seed", (SEED, "--agent", "a")),
+    "session rewind": ("agents/rewind", (SESSION_ID, "--to", "3")),
     "session cancel": ("agents/cancel", (SESSION_ID,)),
     "session stop": ("agents/stop", (SESSION_ID, "--yes")),
     "session rename": ("agents/update", (SESSION_ID, "t")),

@@ -60,6 +60,16 @@ def test_a_line_that_the_logger_did_not_begin_is_a_message_alone() -> None:
     assert [entry(LINE), entry("ValueError: INFO x: y")] == [SAID, {"message": "ValueError: INFO x: y"}]
 
 
+def test_lines_for_programs_are_read_and_shown_to_people(abey, log: Path) -> None:
+    failed = {**SAID, "message": "one\ntwo", "error": "ValueError: x\x1b"}
+    log.write_text(f"{json.dumps(SAID)}\n{json.dumps(failed)}\n{{}}\n[\n")
+    head = "2026-11-30T08:34:37.551Z INFO abey.daemon.serving:"
+    text = f"{LINE}\n{head} one\n    two\n    ValueError: x\\x1b\n{{}}\n[\n"
+    assert abey("daemon", "logs") == (0, text, "")
+    items = [SAID, failed, {"message": "{}"}, {"message": "["}]
+    assert json.loads(abey("daemon", "logs", "--json").out) == {"items": items}
+
+
 def test_following_goes_on_over_a_log_that_is_late_replaced_removed_and_cut(tmp_path: Path) -> None:
     log = tmp_path / "log"
 

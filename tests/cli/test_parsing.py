@@ -40,7 +40,8 @@ def test_a_line_is_a_command_with_options(line: str, command: str, options: dict
     [
         ("", "say what to do; `abey --help` lists the commands"),
         ("fork", "unknown command 'fork'; `abey --help` lists the commands"),
-        ("session fork x", "unknown command 'session fork'; abey session has: start, step, "),
+        ("session split x", "unknown command 'session split'; abey session has: start, step, "),
+        ("fork", "unknown command 'fork'; `abey --help` lists the commands; did you mean `abey session fork`?"),
         ("agents", "agents: say which: list, check, new, explain"),
         ("--seed session step x", "unknown option '--seed'; see `abey --help`"),
         (
@@ -61,6 +62,27 @@ def test_what_is_wrong_is_said_in_one_line(line: str, message: str) -> None:
         parse(line.split(), COMMANDS)
     said = failed.value
     assert (said.message.startswith(message), said.kind, said.exit_code) == (True, "usage", 2), said.message
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("fork @", "session fork"),
+        ("sesion lst", "session list"),
+        ("aprove 5e940e5c", "session approve"),
+        ("demon stop", "daemon stop"),
+        ("list", "session list"),
+    ],
+)
+def test_a_command_that_may_have_been_meant_is_named(line: str, meant: str) -> None:
+    with pytest.raises(Failure) as failed:
+        parse(line.split(), COMMANDS)
+    assert failed.value.message.endswith(f"; did you mean `abey {meant}`?")
+
+
+def test_where_none_looks_like_it_none_is_named() -> None:
+    with pytest.raises(Failure, match=r"^unknown command 'xyzzy'; `abey --help` lists the commands$"):
+        parse(["xyzzy", "plugh"], COMMANDS)
 
 
 def test_every_command_has_a_function() -> None:
@@ -87,6 +109,18 @@ def test_help_lists_all_commands_or_those_of_a_group() -> None:
         "`abey COMMAND --help` says what a command takes."
     )
     assert overview(["run", "--help"], COMMANDS) is None
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60, 100])
+def test_help_is_not_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    everything = overview(["--help"], COMMANDS)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    narrow = overview(["--help"], COMMANDS)
+    assert everything is not None
+    assert narrow is not None
+    body = narrow.rpartition("\n\n")[0]
+    assert max(map(len, body.splitlines())) <= columns
+    assert narrow.split() == everything.split()
 
 
 def test_errors_of_parsing_itself_are_json_where_the_line_says_so() -> None:

@@ -14,12 +14,18 @@ from abey_cli.detaching import asking
 
 ABEY = [sys.executable, "-c", "import sys; from abey_cli.main import main; sys.exit(main())"]
 CANNED_STDIO = Path(__file__).parents[1] / "support" / "canned_stdio.py"
-LOADED = """
+HEAVY = {"argcomplete", "asyncio", "lsprotocol", "pydantic", "pygls", "rich", "shutil", "subprocess", "tempfile"}
+MOST_MODULES = 110
+"""Those of the standard library among them."""
+LOADED = f"""
 import sys
+before = {{*sys.modules}}
 from abey_cli.main import main
 code = main(["session", "pending", "-q"])
-print(code, sorted({name.partition(".")[0] for name in sys.modules} & {"asyncio", "pydantic", "pygls", "lsprotocol"}))
-print(sorted(name for name in sys.modules if name.startswith("abey.") and not name.startswith("abey.shared")))
+loaded = {{*sys.modules}} - before
+print(code, sorted({{name.partition(".")[0] for name in loaded}} & {HEAVY}), len(loaded) <= {MOST_MODULES})
+print(sorted(name for name in loaded if name.startswith("abey.") and not name.startswith("abey.shared")))
+print(sorted(name for name in loaded if name.startswith("abey_cli.commands.")))
 """
 
 
@@ -30,7 +36,10 @@ def run(*argv: str, **more: object) -> subprocess.CompletedProcess[str]:
 def test_the_path_of_pending_loads_nothing_heavy(daemon: CannedDaemon) -> None:
     daemon.on["agents/pending"] = {"items": [pending()]}
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, timeout=30)
-    assert (done.stdout, done.stderr) == (f"{pending()['token']}\n0 []\n[]\n", "")
+    assert (done.stdout, done.stderr) == (
+        f"{pending()['token']}\n0 [] True\n[]\n['abey_cli.commands.pending']\n",
+        "",
+    )
 
 
 @pytest.fixture

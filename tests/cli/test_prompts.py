@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.canned_daemon import SESSION_ID, CannedDaemon, session
 
-from abey_cli import prompts
+from abey_cli import reading
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_stdin_is_not_read_with_an_option_or_from_a_terminal(sent, options, term
 def test_step_does_not_read_stdin(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/step"] = {"outcome": "advanced", "session": session()}
     abey("session", "step", SESSION_ID, typed="unread")
-    assert daemon.asked == [("agents/step", {"sessionId": SESSION_ID})]
+    assert daemon.params("agents/step") == [{"sessionId": SESSION_ID}]
 
 
 def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: CannedDaemon, tmp_path: Path) -> None:
@@ -75,6 +75,7 @@ def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: CannedDae
         (("-f", "latin"), 1, "latin is no UTF-8 text"),
         (("-f", "large"), 1, "large is larger than 50 MB"),
         (("--shell", "cat large"), 1, "--shell 'cat large' is larger than 50 MB"),
+        (("--shell", "yes"), 1, "--shell 'yes' is larger than 50 MB"),
         (("-m", "absent.png"), 1, "absent.png cannot be read: No such file or directory"),
         (("-m", "unknown"), 2, "what kind of medium is 'unknown'? say -m 'image/png;PATH'"),
         (("--cwd", "absent", "-p", "x"), 2, "--cwd absent: no such folder"),
@@ -83,6 +84,6 @@ def test_the_shell_of_a_step_runs_where_its_session_does(abey, daemon: CannedDae
 def test_nothing_is_started_where_a_piece_fails(abey, daemon: CannedDaemon, work: Path, options, code, message) -> None:
     (work / "latin").write_bytes(b"caf\xe9")
     with (work / "large").open("wb") as file:
-        file.truncate(prompts.INPUT_BYTES + 1)
+        file.truncate(reading.INPUT_BYTES + 1)
     assert abey("session", "start", "--agent", "a", *options) == (code, "", f"abey: {message}\n")
     assert daemon.asked == []

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.canned_daemon import SESSION_ID, CannedDaemon, Refusal, answered, session
+from support.canned_daemon import SESSION_ID, CannedDaemon, Refusal, answered, session, transcript
 
 from abey_cli.console import Console
 
@@ -75,7 +75,7 @@ def refusing(daemon: CannedDaemon, method: str, message: str, **data: str) -> No
 
 def test_the_words_of_the_protocol_are_those_of_the_command_line(abey, daemon: CannedDaemon) -> None:
     refusing(daemon, "agents/step", "a prompt is for another state; use agents/send")
-    way_out = "`abey session send ID TEXT` gives it another input"
+    way_out = f"`abey session send {SESSION_ID} TEXT` gives it another input"
     step = abey("session", "step", SESSION_ID, "-p", "x")
     assert (step.code, step.err) == (1, f"abey: a prompt is for another state; {way_out} (state/invalid)\n")
     refusing(daemon, "agents/delete", "session s has calls; force deletes it all the same")
@@ -99,6 +99,18 @@ def test_an_id_that_is_taken_names_the_way_out(abey, daemon: CannedDaemon) -> No
         f"{taken}; another --id is another session (state/invalid)\n",
         f"{taken}, and the trash has none of that id (state/invalid)\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("alike", "next_words"), [([], "; `abey session list --trash` has those there are"), (["paris-1"], "")]
+)
+def test_a_session_that_is_not_in_the_trash_says_where_to_look(abey, daemon: CannedDaemon, alike, next_words) -> None:
+    def refuse(_: object) -> None:
+        raise Refusal(-31001, "the trash has no session x", kind="session/unknown", retryable=False, trashed=alike)
+
+    daemon.on["agents/restore"] = refuse
+    ran = abey("session", "restore", "x")
+    assert ran == (4, "", f"abey: the trash has no session x (session/unknown){next_words}\n")
 
 
 @pytest.mark.parametrize(("typed", "sure"), [("y\nyes\n", True), ("YES\n", True), ("y\nn\n", False), ("y\n", False)])
@@ -126,9 +138,9 @@ def test_a_daemon_that_goes_while_it_drives_leaves_a_session_to_resume(abey, dae
 def test_what_the_transcript_has_shown_is_not_shown_again(abey, daemon: CannedDaemon) -> None:
     final = {"itemId": "9.0", "revision": 9, "turnId": "t1", "at": "x", "kind": "assistantText", "text": "It is warm."}
     daemon.on["agents/get"] = {"session": answered("It is warm.")}
-    daemon.on["agents/transcript"] = {"items": [final], "hasMore": False}
+    daemon.on["agents/transcript"] = transcript(final)
     assert abey("session", "show", SESSION_ID).out.count("It is warm.") == 1
-    daemon.on["agents/transcript"] = {"items": [], "hasMore": False}
+    daemon.on["agents/transcript"] = transcript()
     assert abey("session", "show", SESSION_ID).out.count("It is warm.") == 1
 
 

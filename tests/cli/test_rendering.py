@@ -15,10 +15,9 @@ from support.canned_daemon import (
     waiting,
 )
 
+from abey_cli.call_text import call_lines, hash_line
 from abey_cli.render import (
-    call_lines,
     diagnostic_line,
-    hash_line,
     last_batch,
     pending_lines,
     session_line,
@@ -168,11 +167,12 @@ def test_a_session_in_the_list_says_what_it_does_and_needs() -> None:
 
 
 def test_a_session_is_introduced() -> None:
-    assert session_lines(session(configState="stale", parent="above")) == [
+    assert session_lines(session(configState="stale", parent="above", forkedFrom="other")) == [
         f"session-id: {session()['sessionId']}",
         "title: Research",
         "agent: a (stale)",
         "parent: above",
+        "forked from: other",
         "cwd: /w",
         "revision: 2",
         "activity: idle",
@@ -190,3 +190,9 @@ def test_a_diagnostic_counts_from_one() -> None:
     place = {"start": {"line": 2, "character": 4}, "end": {"line": 2, "character": 9}}
     found = {"range": place, "severity": 2, "code": "rule/no-tool", "message": "no such tool", "source": "abey"}
     assert diagnostic_line("a.json", found) == "a.json:3:5: warning: no such tool"
+
+
+def test_a_question_of_several_lines_cannot_pass_for_what_is_shown_besides() -> None:
+    call = pending(kind="question", question={"kind": "approval", "prompt": "push?\nhash: 1\x1b"})
+    shown = call_lines(call)
+    assert shown[shown.index("question:") :] == ["question:", "  push?", "  hash: 1\\x1b"]

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.canned_daemon import CannedDaemon, Refusal, session
+from support.canned_daemon import AGENTS, CannedDaemon, Refusal, session
 
 ABEY = [sys.executable, "-c", "import sys; from abey_cli.main import main; sys.exit(main())"]
 
@@ -98,3 +98,25 @@ def test_more_lines_than_the_daemon_takes_at_once_are_all_answered(lines, daemon
     code, answers, _ = lines(*({"id": n, "method": "echo", "params": {"n": n}} for n in range(500)))
     assert code == 0
     assert sorted(answers, key=lambda answer: answer["id"]) == [{"id": n, "result": n} for n in range(500)]
+
+
+def test_a_request_of_more_than_the_daemon_reads_is_answered_and_the_next_one_served(
+    lines, daemon: CannedDaemon
+) -> None:
+    daemon.agents = {**AGENTS, "limits": {"requestsInFlight": 256, "frameBytes": 1000}}
+    daemon.on["agents/get"] = lambda params: params
+    large = {"id": "large", "method": "agents/get", "params": {"text": "é" * 500}}
+    small = {"id": "small", "method": "agents/get", "params": {"text": "é" * 400}}
+    code, answers, said = lines(large, small)
+    size = len(json.dumps({"jsonrpc": "2.0", **large, "id": 2}, ensure_ascii=False).encode())
+    message = f"this is a message of {size} bytes, and the daemon takes at most 1000"
+    data = {"kind": "too-large", "retryable": False, "bytes": size, "limit": 1000}
+    refused = {"id": "large", "error": {"code": -31015, "message": message, "data": data}}
+    assert (code, answers, said) == (0, [refused, {"id": "small", "result": small["params"]}], "")
+
+
+def test_half_a_character_goes_to_the_daemon_as_it_is(lines, daemon: CannedDaemon) -> None:
+    daemon.on["agents/get"] = lambda params: params
+    assert lines('{"id": 1, "method": "agents/get", "params": {"a": "é\\ud800"}}')[1] == [
+        {"id": 1, "result": {"a": "é\ud800"}}
+    ]

@@ -11,8 +11,8 @@ from support.canned_daemon import (
     CannedDaemon,
     Refusal,
     answered,
+    empty,
     ended,
-    input_item,
     pending,
     session,
     tool_item,
@@ -20,8 +20,10 @@ from support.canned_daemon import (
     waiting,
 )
 
-from abey_cli.wording import NEXT
+from abey_cli.wording import NEXT, OURS
 
+ANOTHER = f"`abey session send {SESSION_ID} TEXT` gives it another input"
+RESUME = f"`abey session resume {SESSION_ID}` goes on"
 LISTING = {"slug": "a", "path": "/a.json", "description": "", "state": "ok", "envNames": [], "diagnostics": []}
 
 
@@ -73,8 +75,7 @@ def test_start_quietly_prints_the_id_alone(abey, daemon: CannedDaemon) -> None:
 
 
 def test_start_without_a_prompt_is_an_empty_session(abey, daemon: CannedDaemon) -> None:
-    empty = {name: value for name, value in session(state="completed").items() if name != "turn"}
-    daemon.on["agents/start"] = empty
+    daemon.on["agents/start"] = empty()
     ran = abey("session", "start", "--agent", "a")
     assert ran == (0, f"session-id: {SESSION_ID}\nState: empty session\n", "")
 
@@ -123,6 +124,8 @@ def test_step_prints_where_the_session_is(abey, daemon: CannedDaemon) -> None:
         ("completed", answered(), 0),
         ("completed", ended("failed"), 7),
         ("completed", ended("limit"), 7),
+        ("completed", ended("tripped"), 7),
+        ("completed", session(state="stopped"), 7),
         ("waiting", session(), 3),
     ],
 )
@@ -134,6 +137,27 @@ def test_the_exit_code_of_a_step_says_what_it_came_to(abey, daemon: CannedDaemon
 def test_the_last_step_prints_the_final_text(abey, daemon: CannedDaemon) -> None:
     daemon.on["agents/step"] = {"outcome": "completed", "session": answered("all\ndone")}
     assert abey("session", "step", SESSION_ID).out == "State: LlmTurn (completed)\nall\ndone\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (answered(), ""),
+        (empty(), f"`abey session send {SESSION_ID} TEXT` gives it an input\n"),
+        (ended("tripped"), f"`abey session continue {SESSION_ID}` goes on without another input\n"),
+    ],
+)
+def test_a_step_after_which_there_is_nothing_to_do_says_what_there_is(abey, daemon, found, words) -> None:
+    daemon.on["agents/step"] = {"outcome": "completed", "session": found}
+    assert abey("session", "step", SESSION_ID).err == words
+
+
+def test_a_step_that_does_nothing_says_that_the_answer_is_no_news(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/get"] = {"session": answered()}
+    daemon.on["agents/step"] = {"outcome": "completed", "session": answered()}
+    said = f"nothing was done: the last turn was answered before; {ANOTHER}\n"
+    assert abey("session", "step", SESSION_ID) == (0, "State: LlmTurn (completed)\nall done\n", said)
+    assert abey("session", "step", SESSION_ID, "--json").err == ""
 
 
 def test_with_json_the_result_is_printed_as_it_is(abey, daemon: CannedDaemon) -> None:
@@ -158,6 +182,7 @@ def test_with_json_the_result_is_printed_as_it_is(abey, daemon: CannedDaemon) ->
         ("model/auth", -31017, 1),
         ("state/invalid", -31008, 1),
         ("daemon/draining", -31016, 1),
+        ("method-not-found", -32601, 1),
     ],
 )
 def test_every_kind_of_error_has_its_exit_code(abey, daemon: CannedDaemon, kind, number, code) -> None:
@@ -165,10 +190,36 @@ def test_every_kind_of_error_has_its_exit_code(abey, daemon: CannedDaemon, kind,
         raise Refusal(number, "no \x1b", kind=kind, retryable=False)
 
     daemon.on["agents/get"] = refuse
-    assert abey("session", "show", SESSION_ID) == (code, "", f"abey: no \\x1b ({kind}){NEXT.get(kind, '')}\n")
+    next_words = NEXT.get(kind, "").format(id=SESSION_ID)
+    assert abey("session", "show", SESSION_ID) == (code, "", f"abey: no \\x1b ({kind}){next_words}\n")
     error = {"code": number, "message": "no \x1b", "data": {"kind": kind, "retryable": False}}
     ran = abey("session", "show", SESSION_ID, "--json")
     assert (ran.code, json.loads(ran.out), ran.err) == (code, {"error": error}, "")
+
+
+@pytest.mark.parametrize(("theirs", "ours"), OURS, ids=[theirs for theirs, _ in OURS])
+def test_what_the_daemon_says_of_methods_is_said_of_commands(abey, daemon: CannedDaemon, theirs, ours) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(-31008, f"it is so{theirs} it", kind="state/invalid", retryable=False)
+
+    daemon.on["agents/continue"] = refuse
+    ran = abey("session", "continue", SESSION_ID)
+    assert ran == (1, "", f"abey: it is so{ours.format(id=SESSION_ID)} it (state/invalid)\n")
+    assert "agents/" not in ours
+
+
+def test_a_model_call_that_failed_can_be_tried_again(abey, daemon: CannedDaemon) -> None:
+    def refuse(_params: object) -> object:
+        raise Refusal(-31017, "no answer", kind="model/unavailable", sessionId=SESSION_ID, retryable=True)
+
+    daemon.on["agents/resume"] = refuse
+    said = f"abey: no answer (model/unavailable); `abey session resume {SESSION_ID}` asks again\n"
+    assert abey("session", "resume", SESSION_ID) == (1, "", said)
+
+
+def test_nothing_on_stdin_is_no_input(abey, daemon: CannedDaemon) -> None:
+    assert abey("session", "send", SESSION_ID, "-") == (2, "", "abey: there is no text on stdin\n")
+    assert daemon.asked == []
 
 
 def test_a_conflict_of_revisions_says_what_to_do(abey, daemon: CannedDaemon) -> None:
@@ -185,7 +236,7 @@ def test_a_conflict_of_revisions_says_what_to_do(abey, daemon: CannedDaemon) -> 
 
 
 def test_an_error_of_the_protocol_itself_is_exit_1(abey, daemon: CannedDaemon) -> None:
-    assert abey("session", "show", SESSION_ID) == (1, "", "abey: no method agents/get\n")
+    assert abey("session", "continue", SESSION_ID) == (1, "", "abey: no method agents/continue\n")
 
 
 def test_without_a_daemon_a_command_that_starts_none_is_exit_6(abey, tmp_path: Path) -> None:
@@ -250,6 +301,20 @@ def test_pause_says_why_and_shows_it(abey, daemon: CannedDaemon) -> None:
 
 
 @pytest.mark.parametrize(
+    ("paused", "why"),
+    [
+        ({"reason": "lunch\x1b", "at": AT}, "with the reason 'lunch\\x1b'"),
+        ({"at": AT}, "without a reason"),
+    ],
+)
+def test_a_reason_that_is_not_taken_is_told(abey, daemon: CannedDaemon, paused, why: str) -> None:
+    daemon.on["agents/pause"] = session(paused=paused)
+    ran = abey("session", "pause", SESSION_ID, "--reason", "tea")
+    assert (ran.code, ran.err) == (0, f"it was paused before, {why}, and that stays\n")
+    assert abey("session", "pause", SESSION_ID).err == ""
+
+
+@pytest.mark.parametrize(
     ("option", "delivery", "position", "line"),
     [
         ((), "turn", 0, "input-id: i1\n"),
@@ -260,8 +325,30 @@ def test_pause_says_why_and_shows_it(abey, daemon: CannedDaemon) -> None:
 def test_send_delivers_as_it_is_told(abey, daemon: CannedDaemon, option, delivery, position, line) -> None:
     daemon.on["agents/send"] = {"inputId": "i1", "position": position, "session": session()}
     ran = abey("session", "send", SESSION_ID, "-", *option, typed="and Rome\n")
-    assert ran == (0, f"{line}State: UserTurn (ready for LLM)\n", "")
+    assert ran == (0, f"{line}State: UserTurn (ready for LLM)\n", f"{RESUME}\n")
     assert daemon.asked == [("agents/send", {"sessionId": SESSION_ID, "prompt": "and Rome", "delivery": delivery})]
+
+
+QUEUED = [{"inputId": "i1", "delivery": "interrupt"}, {"inputId": "other", "delivery": "queue"}]
+
+
+@pytest.mark.parametrize(("given", "asked"), [("oth", "other"), ("i1", "i1"), ("gone", "gone")])
+def test_withdraw_takes_a_prefix_of_what_waits(abey, daemon: CannedDaemon, given: str, asked: str) -> None:
+    daemon.on["agents/get"] = {"session": session(queued=QUEUED)}
+    daemon.on["agents/withdraw"] = session(queued=QUEUED[:1])
+    ran = abey("session", "withdraw", SESSION_ID, given)
+    assert ran == (0, "State: UserTurn (ready for LLM)\n  queued: 1\n", "")
+    assert daemon.params("agents/withdraw") == [{"sessionId": SESSION_ID, "inputId": asked}]
+
+
+def test_what_is_in_the_transcript_cannot_be_withdrawn(abey, daemon: CannedDaemon) -> None:
+    def refuse(_: object) -> None:
+        raise Refusal(-31008, "input i1 is in the transcript already", kind="state/invalid", retryable=False)
+
+    daemon.on["agents/get"] = {"session": session()}
+    daemon.on["agents/withdraw"] = refuse
+    ran = abey("session", "withdraw", SESSION_ID, "i1")
+    assert ran == (1, "", "abey: input i1 is in the transcript already (state/invalid)\n")
 
 
 def test_cancel_of_nothing_is_exit_0_and_says_so(abey, daemon: CannedDaemon) -> None:
@@ -289,27 +376,27 @@ def test_list_names_damaged_sessions_on_stderr(abey, daemon: CannedDaemon) -> No
     assert json.loads(abey("session", "list", "--json").out) == {"items": [session()], "damaged": [damage]}
 
 
-def test_show_never_runs_anything(abey, daemon: CannedDaemon) -> None:
-    daemon.on["agents/get"] = {"session": answered()}
-    ran = abey("session", "show", SESSION_ID)
-    assert (ran.code, ran.out.splitlines()[-2:]) == (0, ["State: LlmTurn (completed)", "all done"])
+def test_rewind_prints_the_state_that_it_came_to_and_the_way_back(abey, daemon: CannedDaemon) -> None:
+    daemon.on["agents/get"] = {"session": answered(revision=9)}
+    daemon.on["agents/rewind"] = session(revision=10)
+    said = f"`abey session rewind {SESSION_ID} --to 9` takes it back to where it was\n{RESUME}\n"
+    assert abey("session", "rewind", SESSION_ID, "--to", "3") == (0, "State: UserTurn (ready for LLM)\n", said)
     asked = {"sessionId": SESSION_ID}
-    assert daemon.asked == [("agents/get", asked), ("agents/transcript", asked)]
+    assert daemon.asked == [("agents/get", asked), ("agents/rewind", {**asked, "to": 3})]
+    assert abey("session", "rewind", SESSION_ID, "--to", "3", "--json").err == ""
 
 
-def test_show_tells_what_was_said_and_what_came_of_each_call(abey, daemon: CannedDaemon) -> None:
-    edited = tool_item("bash", "completed", arguments={"c": "x"}, effectiveArguments={"c": "y"}, output="a\nb\x1b")
-    thought = {**input_item(), "kind": "thinking", "text": "hm"}
-    daemon.on["agents/get"] = {"session": answered()}
-    daemon.on["agents/transcript"] = {"items": [input_item(), thought, edited], "hasMore": True}
-    shown = abey("session", "show", SESSION_ID).out.splitlines()
-    assert shown[8:-2] == [
-        "",
-        "… earlier items are left out; `abey rpc agents/transcript` has them",
-        "> hello",
-        "~ hm",
-        '* bash {"c": "y"} (edited): completed',
-        "    a",
-        "    b\\x1b",
-        "",
-    ]
+@pytest.mark.parametrize(
+    "left",
+    [{**waiting(), "revision": 9}, session(revision=10)],
+    ids=["calls waited, which is nowhere to go back to", "no move"],
+)
+def test_rewind_names_no_way_back_where_there_is_none(abey, daemon: CannedDaemon, left: object) -> None:
+    daemon.on["agents/get"] = {"session": left}
+    daemon.on["agents/rewind"] = session(revision=10)
+    assert abey("session", "rewind", SESSION_ID, "--to", "3").err == f"{RESUME}\n"
+
+
+def test_rewind_without_a_revision_says_where_to_find_one(abey, daemon: CannedDaemon) -> None:
+    ran = abey("session", "rewind", SESSION_ID)
+    assert (ran.code, "--to" in ran.err, daemon.asked) == (2, True, [])

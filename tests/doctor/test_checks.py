@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.fake_host import NOW, FakeHost, refused
 
+from abey.runtime.around import FoundExtension
 from abey.runtime.disk import FLOOR_BYTES
 from abey.runtime.doctor import isolation, places, software
 from abey.runtime.doctor.checkup import CHECKS, examine
@@ -99,6 +100,23 @@ def test_a_variable_with_a_value_that_is_none_of_its_own_is_named(host: FakeHost
     found = list(software.settings(host, replace(subject, env={"ABEY_DURABILITY": ""})))
     assert found == [error("settings", "ABEY_DURABILITY is ''", advice)]
     assert [one.severity for one in software.settings(host, subject)] == ["ok"]
+
+
+def test_every_extension_is_told_and_why_one_cannot_be_used(host: FakeHost, subject: Subject) -> None:
+    one, bad = FoundExtension("a", "one 1.0"), FoundExtension("b", "two 2.0", "no module named c")
+    told = [
+        ok("extensions", "a, of one 1.0"),
+        error(
+            "extensions",
+            "b, of two 2.0, cannot be used, and no model is asked meanwhile: no module named c",
+            "mend or uninstall the package, then `abey daemon stop`",
+        ),
+    ]
+    assert list(software.extensions(host, subject)) == [ok("extensions", "none is installed")]
+    host.installed = (one, bad)
+    assert list(software.extensions(host, subject)) == told
+    running = replace(DAEMON, extensions=(bad,))
+    assert list(software.extensions(host, replace(subject, running=running))) == told[1:]
 
 
 @pytest.mark.parametrize(

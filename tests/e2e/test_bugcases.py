@@ -128,7 +128,8 @@ def test_two_terminals_on_one_session_take_turns_and_a_second_daemon_is_refused(
     second = subprocess.run(command, env=place.env, capture_output=True, text=True, stdin=-3, check=False)
     assert (second.returncode, f"the daemon with pid {place.daemon_pid()} holds" in second.stderr) == (6, True)
     both = [place.popen("session", "send", session["sessionId"], text) for text in ("one", "two")]
-    assert [process.communicate(timeout=60)[1] for process in both] == ["", ""]
+    goes_on = f"`abey session resume {session['sessionId']}` goes on\n"
+    assert [process.communicate(timeout=60)[1] for process in both] == [goes_on, goes_on]
     resume(place, session)
     items = place.rpc("agents/transcript", sessionId=session["sessionId"])["items"]
     said = [part["text"] for item in items for part in item.get("parts", ())]

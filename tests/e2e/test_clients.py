@@ -378,6 +378,20 @@ def test_a_daemon_told_to_drain_finishes_the_running_step_and_takes_no_new_one(p
     assert place.ran() == 1
 
 
+def test_a_daemon_told_to_drain_by_a_client_that_then_leaves_ends_all_the_same(place: Place) -> None:
+    make_gate(place)
+    session = started(place, run="step", script=[gated(place), says("end")])
+    with place.peer("one") as one:
+        step = one.start("agents/step", sessionId=session["sessionId"])
+        until(lambda: place.ran() == 1)
+        with place.peer("two") as two:
+            two.start("agents/shutdown", mode="drain")
+            assert two.hear("agents/daemon") == {"state": "draining"}
+        open_gate(place)
+        assert one.answer(step)["outcome"] == "advanced"
+        assert one.ended()
+
+
 def test_the_installed_programs_name_their_version(place: Place) -> None:
     versions = [
         subprocess.run([PROGRAMS / name, "--version"], env=place.env, capture_output=True, text=True, check=True).stdout

@@ -76,11 +76,11 @@ class Bed:
 
     def drive(self, peer: Peer) -> None:
         """From wherever the session is to its final answer. Raises Gone when the daemon dies on the way."""
-        session = self._known(peer) or self._note(peer, self._start(peer))
+        session = self._known(peer) or self._note(peer, self.start(peer))
         while session["state"] != "completed":
             session = self._note(peer, self._advance(peer, session))
 
-    def _start(self, peer: Peer) -> Any:
+    def start(self, peer: Peer) -> Any:
         config, cwd = self.flow.config(self.place), str(self.place.work)
         run = "turn" if self.flow.runs else "none"
         return peer.request("agents/start", config=config, prompt="go", cwd=cwd, sessionId=ID, run=run)
@@ -149,14 +149,16 @@ def _dies_at(bed: Bed, death: Death) -> bool:
     with bed.wake() as peer:
         if death.at == 1 and death.moment != "after":
             _nothing_was_acknowledged(bed, peer)
+            bed.start(peer)
         else:
             _nothing_is_lost(bed, peer, left)
-            _it_comes_to_its_end(bed, peer)
+        _it_comes_to_its_end(bed, peer)
     return True
 
 
 def _nothing_was_acknowledged(bed: Bed, peer: Peer) -> None:
-    """A torn first write leaves no session: the directory is listed as damaged (R4), not one byte changed."""
+    """A torn first write leaves no session: the directory is listed as damaged (R4), not one byte changed, until
+    somebody makes a session of that id."""
     left = bed.place.journal(ID).read_bytes()
     listed = peer.request("agents/sessions")
     assert ([one["sessionId"] for one in listed["damaged"]], listed["items"]) == ([ID], [])

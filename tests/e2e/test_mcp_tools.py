@@ -78,6 +78,25 @@ def test_a_server_that_cannot_be_started_leaves_the_turn_without_its_tools(place
     assert (state, output) == ("failed", told)
 
 
+def test_who_looks_at_a_session_is_told_of_a_server_that_fails_in_every_turn_that_asks_it(
+    place: Place, peer: Peer, mark: str
+) -> None:
+    agent = config(place, mark, says("one"), says("two"), entry={"command": ["no/such"]})
+    peer.request("agents/start", sessionId="s1", config=agent, cwd=str(place.work))
+    peer.request("agents/attach", sessionId="s1")
+
+    def told(prompt: str) -> list[Any]:
+        peer.request("agents/send", sessionId="s1", prompt=prompt, run="turn")
+        events = [one["params"] for one in peer.heard if one["method"] == "agents/event"]
+        peer.heard.clear()
+        return [one["event"] for one in events if one["event"]["type"].startswith("capability/")]
+
+    [first], [second] = told("go"), told("again")
+    assert (first["type"], first["capabilityId"][:7]) == ("capability/create-failed", "mcp_it_")
+    why = "the MCP server it cannot be used: cannot start no/such: No such file or directory"
+    assert (first["message"], second) == (why, first)
+
+
 ANSWER = {"kind": "answer", "value": {"name": "Ada"}}
 
 

@@ -17,7 +17,7 @@ def test_whoever_runs_or_steps_or_shows_a_session_is_told_of_the_tools_that_it_h
     [told] = without(ran.err)
     assert (ran.code, ran.out) == (0, "one\n")
     assert told.startswith("without the tools mcp_files_*: ")
-    assert place.run("session", "show", "@").out.splitlines().count(told) == 1
+    assert place.run("session", "show", "@").out.splitlines().count(f"- {told}") == 1
     assert without(place.run("session", "step", "@", "-p", "again").err) == [told]
     [session] = place.json("session", "list")["items"]
     assert list(session["missingTools"]) == ["mcp_files_"]

@@ -31,7 +31,7 @@ def output(place: Place, session: Any, call: Any, **part: int) -> Any:
 def partial_files(place: Place, session: Any) -> list[str]:
     """What is kept of the outputs of calls that have no result, in the folder of the session."""
     folder = place.journal(session["sessionId"]).parent
-    return [path.read_text() for path in folder.iterdir() if path.name.startswith("partial-")]
+    return [path.read_text() for path in folder.iterdir() if path.name.startswith("partial-") and path.suffix != ".new"]
 
 
 def progress(peer: Peer) -> Any:

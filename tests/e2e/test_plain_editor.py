@@ -301,6 +301,23 @@ def test_a_call_that_changed_since_it_was_shown_is_not_approved_and_then_shown_a
         assert editor.act(call, "Approve what is written")["applied"] is True
 
 
+@pytest.mark.parametrize(("driven", "resume", "state"), [("turn", False, "userTurn"), ("step", True, "completed")])
+def test_a_document_is_approved_with_the_session_going_on_or_not_whatever_drove_it(
+    place: Place, driven: str, resume: bool, state: str
+) -> None:
+    with plain_editor(place, place.work) as editor:
+        session_id = begin(editor, agent(place), prompt="go", run=driven)
+        if driven == "step":
+            editor.command("abey.step", session_id)
+        call = arguments(place, session_id, 1)
+        said = {"document": str(call), "decision": "approve", "resume": resume}
+        with pytest.raises(Refusal) as refusal:
+            editor.command("abey.complete", {**said, "resume": "yes"})
+        assert refusal.value.kind == "invalid-params"
+        assert editor.command("abey.complete", said)["applied"] is True
+        assert (place.session(session_id)["state"], place.session(session_id)["pending"]) == (state, [])
+
+
 def test_what_another_client_answered_is_told_and_its_document_is_gone(place: Place) -> None:
     with plain_editor(place, place.work) as editor:
         session_id, call = waiting(place, editor)

@@ -12,6 +12,8 @@ import pytest
 from support.e2e import PROGRAMS, Done, Place, calls, deferred, kill, says, until
 from support.e2e_peer import Refusal
 
+from abey_cli.wording import NEXT
+
 TOKEN = "0" * 32
 LISTED = "; `abey session list` has those there are"
 
@@ -180,11 +182,12 @@ def test_a_folder_in_the_place_of_an_agent_file_is_one_line(machine: Place) -> N
 def test_a_busy_session_refuses_a_second_step_and_takes_everything_else(machine: Place) -> None:
     config = machine.config(script=[{"text": "late", "delayMs": 60000}])
     session = machine.rpc("agents/start", config=config, prompt="x", cwd=str(machine.work), run="turn", wait=False)
+    named = session["sessionId"]
     for command in ("step", "resume"):
-        done = machine.run("session", command, session["sessionId"])
+        done = machine.run("session", command, named)
         assert (done.code, one_line(done)) == (
             5,
-            f"abey: session {session['sessionId']} is busy (model) (session/busy)",
+            f"abey: session {named} is busy (model) (session/busy){NEXT['session/busy'].format(id=named)}",
         )
     sent = machine.json("session", "send", session["sessionId"], "and then")
     assert (sent["position"], machine.session(session["sessionId"])["activity"]) == (1, "model")
@@ -221,11 +224,13 @@ def test_a_stopped_session_refuses_work_and_still_tells_what_was(machine: Place)
     named = session["sessionId"]
     assert machine.abey("session", "stop", named, "--yes") == "State: Stopped\n"
     assert machine.run("session", "stop", named, "--yes").code == 0
+    stopped = f"abey: session {named} is stopped (session/stopped){NEXT['session/stopped'].format(id=named)}"
     for command in (("step", named), ("resume", named), ("send", named, "x")):
         done = machine.run("session", *command)
-        assert (done.code, one_line(done)) == (5, f"abey: session {named} is stopped (session/stopped)")
+        assert (done.code, one_line(done)) == (5, stopped)
     late = machine.run("session", "complete", call["token"], "--text", "x")
-    assert (late.code, one_line(late)) == (5, f"abey: session {named} is stopped (session/stopped)")
+    nameless = NEXT["session/stopped"].format(id="ID")
+    assert (late.code, one_line(late)) == (5, f"abey: session {named} is stopped (session/stopped){nameless}")
     assert len(machine.rpc("agents/transcript", sessionId=named)["items"]) == 3
 
 

@@ -48,6 +48,13 @@ def test_an_editor_that_connects_again_at_once_finds_the_daemon_of_the_restart(p
         assert (variable(running, "ABEY_LOG"), done.stderr) == (level, f"the daemon (pid {editor.first}) is gone\n")
 
 
+def test_the_next_daemon_logs_as_the_restart_says(machine: Place) -> None:
+    machine.env["ABEY_LOG"] = "info"
+    machine.abey("daemon", "restart", "--log-level", "error")
+    machine.abey("daemon", "restart", "--log-level", "info")
+    assert machine.log().count("INFO abey.daemon.serving: serving ") == 1
+
+
 def test_a_restart_without_a_daemon_says_that_it_started_one(machine: Place) -> None:
     done = machine.run("daemon", "restart")
     assert (done.code, done.err) == (0, "no daemon was running; started one\n")

@@ -177,6 +177,22 @@ def test_whoever_watches_for_a_reader_that_went_ends(place: Place, words: tuple[
         assert program.read_no_more() == (0, b"")
 
 
+@pytest.mark.parametrize(
+    "words", [("session", "tail", "-f", "@"), ("session", "pending", "--watch"), ("daemon", "logs", "-f")]
+)
+def test_a_ctrl_c_is_the_last_line_of_json(place: Place, words: tuple[str, ...]) -> None:
+    waiting(place)
+    place.abey("session", "resume", "@", code=3)
+    (place.state / "logs").mkdir()
+    (place.state / "logs" / "daemon.log").write_text("a line\n")
+    with Program(place, *words, "--json") as program:
+        program.value()
+        program.signal(signal.SIGINT)
+        code, lines = program.rest()
+    interrupted = {"code": 0, "message": "interrupted", "data": {"kind": "interrupted"}}
+    assert (code, json.loads(lines[-1])) == (130, {"error": interrupted})
+
+
 def test_the_calls_that_wait_are_told_as_they_come_and_go_over_the_end_of_a_daemon(
     place: Place, nursery: Nursery
 ) -> None:

@@ -7,11 +7,12 @@ from abey.shared.kinds import EXIT_CONFLICT, EXIT_ERROR, EXIT_OK
 from abey_cli import lookup
 from abey_cli.always import narrowest
 from abey_cli.answers import json_value, value_of
-from abey_cli.approving import edited_arguments, parse_arguments, show_call, show_diff, show_edited, show_outcome
+from abey_cli.call_text import hash_line
+from abey_cli.calls import show_call, show_diff, show_outcome
 from abey_cli.context import Context
+from abey_cli.editing import edit, parse_arguments, show_edited
 from abey_cli.failures import Failure, refused_input, usage
-from abey_cli.prompts import read_stdin, read_text
-from abey_cli.render import hash_line
+from abey_cli.reading import read_stdin, read_text
 from abey_cli.showing import show_state, show_way_on, step_code
 from abey_cli.way_on import ANSWERS
 
@@ -33,12 +34,17 @@ def approve(context: Context) -> int:
         raise usage("--always is about the call as it is shown, not as you edit it")
     token, call = _shown(context)
     rule = None if options.always is None or call is None else narrowest(context, call, options.always)
-    outcome: dict[str, Any] = {"kind": "approve"}
-    edited = _edited(context, call)
-    if edited is not None:
-        outcome["arguments"] = edited
-        show_edited(context, edited)
-    return _answer(context, token, outcome, options.hash or _hash_of(call), rule)
+
+    def send(**arguments: Any) -> int:
+        return _answer(context, token, {"kind": "approve", **arguments}, options.hash or _hash_of(call), rule)
+
+    if options.edit and call is not None:
+        code = edit(context, call, lambda edited: send(arguments=edited))
+        if code is None:
+            raise refused_input("nothing was approved")
+        return code
+    given = _given_arguments(context)
+    return send() if given is None else send(arguments=given)
 
 
 def rerun(context: Context) -> int:
@@ -48,9 +54,11 @@ def rerun(context: Context) -> int:
 
 def answer(context: Context) -> int:
     options = context.options
-    if options.decline == bool(options.words):
-        raise usage("give an answer, or --decline")
+    if options.decline and options.words:
+        raise usage("give an answer or --decline, not both")
     token, call = _shown(context)
+    if not (options.decline or options.words):
+        raise usage("give an answer, or --decline")
     asked = (call or {}).get("question")
     outcome = {"kind": "cancel"} if options.decline else {"kind": "answer", "value": value_of(asked, options.words)}
     return _answer(context, token, outcome, call["argumentsHash"] if asked else None)
@@ -154,18 +162,14 @@ def _content(text: str) -> Any:
     return value if value.get("type") in TYPED else text
 
 
-def _edited(context: Context, call: Any) -> dict[str, Any] | None:
-    """The arguments that are to run instead, None where the shown ones are."""
-    options = context.options
-    if options.arguments is not None:
-        text = read_stdin(context) if options.arguments == "-" else read_text(context, options.arguments)
-        return parse_arguments(text, options.arguments)
-    if not options.edit or call is None:
+def _given_arguments(context: Context) -> dict[str, Any] | None:
+    """The arguments that are to run instead, which are shown; None where those of the call are."""
+    given = context.options.arguments
+    if given is None:
         return None
-    edited: dict[str, Any] = edited_arguments(context.env, call.get("arguments"))
-    if edited == call.get("arguments"):
-        raise refused_input("nothing was edited, and nothing approved")
-    return edited
+    arguments = parse_arguments(read_stdin(context) if given == "-" else read_text(context, given), given)
+    show_edited(context, arguments)
+    return arguments
 
 
 def _says_the_same(context: Context, token: str, outcome: dict[str, Any], result: Any) -> bool:

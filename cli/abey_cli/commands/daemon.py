@@ -40,6 +40,8 @@ def restart(context: Context) -> int:
     """Of whatever build the one was that runs, the next one is of ours, with our environment: an editor that connects
     again at once starts none in between. Sessions are on the disk."""
     context.builds_told = True
+    if context.options.log_level:
+        context.env = {**context.env, "ABEY_LOG": context.options.log_level}
     with kept_turn(context.env) as context.turn:
         stopped = _stop(context)
         context.builds_told = False

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from abey.shared.kinds import EXIT_OK, EXIT_YIELDED
-from abey_cli.approving import show_call
+from abey_cli.calls import show_call
 from abey_cli.console import Console
 from abey_cli.context import Context
 from abey_cli.parsing import parse
@@ -104,6 +104,7 @@ def _choice(context: Context) -> str | None:
             return None
         if answer.lower() in ("a", "approve", "d", "deny"):
             return "approve" if answer.lower().startswith("a") else "deny"
+        context.console.note("a word, or the letter in brackets: approve runs the call, deny does not")
     return None
 
 

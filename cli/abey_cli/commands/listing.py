@@ -1,5 +1,6 @@
 """`abey session list`: the sessions there are, or those that are sought."""
 
+import time
 from typing import Any
 
 from abey.shared.escaping import escape_line
@@ -70,8 +71,14 @@ def _show(context: Context, result: dict[str, Any], *, sought: bool) -> None:
     console, items, damaged = context.console, result["items"], result.get("damaged", [])
     if not items and not damaged:
         console.note("no session is like that" if sought else "no session yet")
-    for session in items:
-        console.out(session["sessionId"] if console.quiet else session_line(session, console.id))
+    if items and console.terminal and not console.quiet:
+        from abey_cli.sessions_table import sessions_table  # rich is slow to load, and nobody else wants it
+
+        columns = console.size()[0]
+        console.out(sessions_table(items, console.id, time.time(), columns, colours=console.coloured))
+    else:
+        for session in items:
+            console.out(session["sessionId"] if console.quiet else session_line(session, console.id))
     for damage in damaged:
         console.err(f"abey: session {damage['sessionId']} is {damage_line(damage)}")
     if len(items) > 1 and "usage" in result:

@@ -8,7 +8,7 @@ from abey.shared.kinds import EXIT_OK
 from abey.shared.places import log_path, state_dir
 from abey_cli.context import Context
 from abey_cli.failures import refused_input
-from abey_cli.log_file import entry, lines
+from abey_cli.log_file import entry, lines, shown
 
 LOOK_SECONDS = 0.2
 
@@ -24,7 +24,8 @@ def logs(context: Context) -> int:
             context.console.value({"items": [entry(line) for line in lines(path)]})
             return EXIT_OK
         for line in lines(path, wait):
-            context.console.out(json.dumps(entry(line)) if context.console.json else escape_line(line))
+            for told in [json.dumps(entry(line))] if context.console.json else map(escape_line, shown(line)):
+                context.console.out(told)
     except OSError as error:
         raise refused_input(f"{path} cannot be read: {error.strerror}") from error
     return EXIT_OK

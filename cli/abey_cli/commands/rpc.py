@@ -7,7 +7,7 @@ from abey.shared.kinds import EXIT_ERROR, EXIT_OK
 from abey_cli.context import Context
 from abey_cli.failures import usage
 from abey_cli.lines import Relay
-from abey_cli.prompts import read_stdin
+from abey_cli.reading import read_stdin
 
 
 def rpc(context: Context) -> int:

@@ -45,8 +45,8 @@ def _with_the_way_out(failure: Failure, session: str | None) -> Failure:
     """The same refusal; of a rule that is not there it says where others are."""
     if failure.kind != "arguments/invalid":
         return failure
-    others = "`abey rules list` has those there are" if session else "those of a session go with --session ID"
-    return Failure(f"{failure.message}; {others}", failure.code, failure.data)
+    others = "" if session else "those of a session go with --session ID, and "
+    return Failure(f"{failure.message}; {others}`abey rules list` has those there are", failure.code, failure.data)
 
 
 def _effect(context: Context) -> dict[str, Any]:
