@@ -1,0 +1,1 @@
+"""The measurements, each in a process of its own: a module each, with `measure`."""
