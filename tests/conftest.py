@@ -1,6 +1,7 @@
 """What every test stands on: nothing of this machine's own abey, and examples that can be tried again."""
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -24,9 +25,18 @@ def _nothing_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with pytest.MonkeyPatch.context() as environment:
         for folder in ("state", "config", "runtime"):
             environment.setenv(f"ABEY_{folder.upper()}_DIR", str(nowhere / folder))
-        for name in ("ABEY_AGENT", "ABEY_DAEMON", "ABEY_LOG", "ABEY_TRANSPORT"):
+        for name in ("ABEY_AGENT", "ABEY_DAEMON", "ABEY_LOG", "ABEY_LOG_FORMAT", "ABEY_TRANSPORT"):
             environment.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_are_heeded() -> None:
+    """Who runs in the background of a script, or under nohup, has these set aside, and so would every program that a
+    test starts."""
+    for number, heeded in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, heeded)
 
 
 WORKERS = 4
@@ -42,6 +52,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option = config.option
     if is_whole and getattr(option, "numprocesses", 0) is None and "figures" not in option.markexpr:
         option.numprocesses, option.dist = WORKERS, "loadfile"
+
+
+ALONE = ("editors", "figures", "vscode")
+"""The marks of what runs while nothing else does."""
 
 
 @pytest.fixture(scope="session")
@@ -60,12 +74,13 @@ def _beside_others(request: pytest.FixtureRequest, _turns: Turns | None) -> Iter
     if _turns is None:
         yield
         return
-    with _turns.taken(alone=any(request.node.get_closest_marker(name) for name in ("figures", "editors"))):
+    with _turns.taken(alone=any(request.node.get_closest_marker(name) for name in ALONE)):
         yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--large", action="store_true", help="measure the figures in the sizes that take long")
+    parser.addoption("--sim-seed", type=int, help="of the only story that tests/simulation is to run")
     parser.addoption("--seed", type=int, help="of every random choice of the figures; else another one a run")
 
 

@@ -25,6 +25,7 @@ def named(place: Place) -> dict[str, str]:
     return {
         "/home/ada/weather": str(place.work),
         "/home/ada/.config/abey": str(place.root / "config"),
+        "~/.config/abey": str(place.root / "config"),
         "/home/ada/.local/state/abey": str(place.state),
         "/run/user/1000/abey": str(place.root / "run"),
     }

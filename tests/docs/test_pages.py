@@ -1,20 +1,72 @@
-"""Every page under docs/: its links lead somewhere, its JSON is JSON, its agent files load, its shell blocks run."""
+"""Every page, docs or not: its links lead somewhere, nothing in its blocks is wrong, and what it shows happens.
 
-import json
+A page is a story on a machine of its own: commands run and print what it says, requests are answered as it says, files
+are written where it says so. What a block of each form may be is in `tests/support/reading.py`. A block that is not run
+says why on the line before, and is read all the same.
+"""
+
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from support.e2e import Place
-from support.e2e_peer import PATIENCE
-from support.pages import PAGES, ROOT, Block, blocks, plain, replacements
+from support.pages import PAGES, ROOT, blocks
+from support.reading import faults
+from support.shell_lines import spoken_of
+from support.telling import Story
 
-from abey.runtime.agents.loading import load_text
-
-SHELLS = ("console", "sh", "bash", "shell")
-JSON = re.compile(r"json(?: \w+)?")
+NOT_RUN: dict[str, list[str]] = {
+    "CONTRIBUTING.md": [
+        "installs packages, and runs all tests",
+    ],
+    "README.md": [
+        "installs packages",
+        "installs packages, and runs all tests",
+        "downloads models and programs",
+        "downloads servers",
+        "downloads editors",
+        "downloads VS Code and a browser",
+    ],
+    "clients/vscode/test/README.md": [
+        "downloads VS Code and a browser",
+        "needs VS Code and a browser",
+    ],
+    "docs/command-line.md": [
+        "it takes two machines",
+    ],
+    "docs/extensions.md": [
+        "it would change the environment of whoever runs the tests",
+    ],
+    "docs/how-to/mcp-servers.md": [
+        "installs packages",
+    ],
+    "docs/how-to/models.md": [
+        "needs a key, and asks a provider",
+    ],
+    "docs/how-to/recover-a-session.md": [
+        "there is no backup in this example",
+    ],
+    "docs/operations.md": [
+        "installs packages",
+        "it needs a receiver",
+        "it changes the services of whoever runs it",
+        "it ends the daemon of whoever runs it",
+    ],
+    "docs/protocol.md": [
+        "it stays in the environment of the shell",
+        "only some machines have a sandbox",
+    ],
+    "docs/tutorial.md": [
+        "installs packages",
+        "needs VS Code, and a file that `npm run package` makes",
+    ],
+    "docs/vscode.md": [
+        "needs VS Code, and files that a release has",
+        "needs npm and its packages",
+    ],
+}
+"""The blocks that are not run, by their page and their reason."""
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -45,63 +97,27 @@ def test_every_fence_is_closed(page: Path) -> None:
 
 
 @by_name
-def test_every_json_block_is_json(page: Path) -> None:
-    for block in blocks(page):
-        if JSON.fullmatch(block.kind) and block.kind != "json agent":
-            json.loads(block.text)
+def test_nothing_is_wrong_with_a_block(page: Path) -> None:
+    assert {block.name: found for block in blocks(page) if (found := faults(block))} == {}
 
 
 @by_name
-def test_every_agent_file_loads_and_there_is_nothing_to_say_about_it(page: Path) -> None:
-    loaded = {block.name: load_text(block.text, page) for block in blocks(page, "json agent")}
-    assert {name: one.findings for name, one in loaded.items() if one.findings or one.config is None} == {}
+def test_every_command_that_is_spoken_of_is_there(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert {said: found for said in re.findall(r"`(abey [^`]+)`", text) if (found := spoken_of(said))} == {}
+
+
+def test_what_is_not_run_is_listed() -> None:
+    found = {str(page.relative_to(ROOT)): [one.reason for one in blocks(page) if one.reason] for page in PAGES}
+    assert {page: reasons for page, reasons in found.items() if reasons} == NOT_RUN
 
 
 @by_name
-def test_every_shell_block_runs_and_prints_what_it_says(page: Path, place: Place, named: dict[str, str]) -> None:
-    for block in blocks(page, *SHELLS):
-        if block.reason is not None:
-            continue
-        if block.needs is not None and shutil.which(block.needs) is None:
-            pytest.skip(f"{block.name} needs {block.needs}")
-        if block.kind == "console":
-            run_console(block, place, named)
-        else:
-            done = run(block.text, place)
-            assert done.returncode == 0, (block.name, done.stderr)
-
-
-def run_console(block: Block, place: Place, named: dict[str, str]) -> None:
-    """Runs the commands of a block; what the page calls by another name is added to `named`."""
-    for command, shown in commands(block.text):
-        done = run(here(command, named), place)
-        assert plain(done.stdout) == plain(here(shown, named)), (block.name, command, done.stderr)
-        for before, after in dict(replacements(shown, done.stdout)).items():
-            named |= {before: after, before[:8]: after[:8]}
-
-
-def here(text: str, named: dict[str, str]) -> str:
-    """`text` with what the page names as it is called here, the longest names first."""
-    for before in sorted(named, key=len, reverse=True):
-        text = text.replace(before, named[before])
-    return text
-
-
-def commands(text: str) -> list[tuple[str, str]]:
-    """The commands of a console block, each with what it prints; `> ` goes on with the line before."""
-    parts = re.split(r"^\$ (.*(?:\n> .*)*)\n", text, flags=re.MULTILINE)[1:]
-    asked = [command.replace("\n> ", "\n") for command in parts[::2]]
-    return list(zip(asked, parts[1::2], strict=True))
-
-
-def run(script: str, place: Place) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["bash", "-c", script],
-        cwd=place.work,
-        env=place.env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        check=False,
-    )
+def test_what_the_page_shows_happens(page: Path, place: Place, named: dict[str, str]) -> None:
+    with Story(place, named) as story:
+        for block in blocks(page):
+            if block.reason is not None:
+                continue
+            if block.needs is not None and shutil.which(block.needs) is None:
+                pytest.skip(f"{block.name} needs {block.needs}")
+            story.tell(block)

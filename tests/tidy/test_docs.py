@@ -19,7 +19,8 @@ def test_the_architecture_states_every_invariant_in_the_words_of_its_check() -> 
         line.removeprefix("- **Invariant:** ").rstrip(".") for line in text.splitlines() if "**Invariant:**" in line
     ]
     journals = (invariants.REPLAYED, invariants.GAPLESS, invariants.ONCE, invariants.UNCHANGED, invariants.REMEMBERED)
-    checked = [*invariants.INVARIANTS, *journals]
+    steps = (invariants.ENDED, invariants.KEPT, invariants.REACHED, invariants.DRAWN)
+    checked = [*invariants.INVARIANTS, *journals, *steps]
     assert stated == checked
 
 

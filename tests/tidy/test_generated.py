@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abey.daemon.generate import generated
+from abey.daemon.generate import embedded, generated
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,6 +15,12 @@ ROOT = Path(__file__).parents[2]
 def test_the_generated_file_is_fresh(name: str) -> None:
     stale = f"{name} is stale: python -m abey.daemon.generate"
     assert (ROOT / name).read_text(encoding="utf-8") == generated()[name], stale
+
+
+@pytest.mark.parametrize("name", embedded(ROOT))
+def test_the_generated_part_of_the_page_is_fresh(name: str) -> None:
+    stale = f"{name} is stale: python -m abey.daemon.generate"
+    assert (ROOT / name).read_text(encoding="utf-8") == embedded(ROOT)[name], stale
 
 
 def test_the_command_writes_every_file_with_a_first_line_that_names_it(tmp_path: Path) -> None:
