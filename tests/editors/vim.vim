@@ -51,7 +51,7 @@ function! s:verbs.text() abort
   return join(getline(1, '$'), "\n") .. "\n"
 endfunction
 function! s:verbs.refresh() abort
-  checktime
+  call AbeyReread(bufnr(''))
 endfunction
 function! s:verbs.reread() abort
   edit!

@@ -215,10 +215,16 @@ class Editor:
                 chunk = b""
             except TimeoutError:
                 pytest.fail(f"{self.kind.name} does not answer {verb}: {self._said.read_text(errors='replace')}")
-            assert chunk, f"{self.kind.name} went away at {verb}: {self._said.read_text(errors='replace')}"
+            assert chunk, f"{self.kind.name} went away at {verb}: {self._end()}"
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
+
+    def _end(self) -> str:
+        """How it ended, and what it printed; of one that closed the link alone, that it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        return f"ended with {self._process.poll()}: {self._said.read_text(errors='replace')}"
 
 
 Sit = Callable[..., Editor]
