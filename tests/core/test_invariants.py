@@ -23,6 +23,7 @@ from abey.core.invariants import (
     check_step,
 )
 from abey.core.machine import ActiveRun, Invocation, Machine, OpenRequest, Work
+from abey.core.rows import Row
 from abey.core.session import AnswerEntry, Session, Turn
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
@@ -50,7 +51,7 @@ def with_calls(session: Session, change: Callable[[Call], Call]) -> Session:
         ]
         return replace(turn, entries=tuple(entries))
 
-    return replace(session, turns=tuple(changed(turn) for turn in session.turns))
+    return replace(session, turns=Row.of([changed(turn) for turn in session.turns]))
 
 
 def sent_while_open() -> Machine:
@@ -72,13 +73,13 @@ def two_model_calls() -> Machine:
 
 def ended_with_an_open_call() -> Machine:
     session = dispatched("ask").session
-    return Machine(replace(session, turns=(replace(session.turns[0], end="cancelled"),)))
+    return Machine(replace(session, turns=Row.of([replace(session.turns[0], end="cancelled")])))
 
 
 def two_open_turns() -> Machine:
     session = dispatched("ask").session
     turn = Turn("t0", 0, "T")
-    return Machine(replace(session, turns=(turn, *session.turns)))
+    return Machine(replace(session, turns=Row.of([turn, *session.turns])))
 
 
 def one_token_twice() -> Machine:
@@ -188,7 +189,7 @@ def finished_again() -> tuple[Session, Session]:
 
 def forgotten() -> tuple[Session, Session]:
     world = answered("no")
-    return world.session, replace(world.session, turns=())
+    return world.session, replace(world.session, turns=Row())
 
 
 @pytest.mark.parametrize("step", [finished_again, forgotten])

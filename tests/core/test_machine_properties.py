@@ -17,14 +17,19 @@ from abey.core.call import Call
 from abey.core.children import working
 from abey.core.completing import LEGAL, pending_kind
 from abey.core.conversation import CallRuling, ModelAnswer, ToolOutcome
-from abey.core.effects import AskModel, RunTool
+from abey.core.effects import AskModel, EndChild, RunTool
 from abey.core.hashes import shown_hash
 from abey.core.history import history
 from abey.core.lines import at
+from abey.core.machine import Machine, Work
 from abey.core.records import record_of
 from abey.core.remembering import made
+from abey.core.replay import fold, recover
+from abey.core.resting import rests
 from abey.core.seed_reading import seed_of
 from abey.core.session import AnswerEntry, Session, open_calls
+from abey.core.transition import transition
+from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol import outcomes as o
 from abey.protocol.config import Compaction
@@ -420,3 +425,50 @@ def test_what_is_seeded_with_a_record_tells_a_model_the_same(actions: list[Any],
         assert read_by_a_model(seeded.session) == read_by_a_model(world.session)
         again = record_of(seeded.session).wire()["transcript"]
         assert read_by_a_model(planted({"transcript": again}).session) == read_by_a_model(world.session)
+
+
+NEXT: list[e.Event] = [
+    e.Drive(e.UNTIL_YIELD, CLIENT, resume=True),
+    e.Send(e.NewInput(text_parts("next")), e.THIS_TURN, CLIENT),
+    e.Cancel(None, "enough", CLIENT),
+    e.Stop("over", CLIENT),
+    e.Pause("hold", CLIENT),
+    e.TimePassed(),
+    e.ChildEnded(),
+]
+
+
+def came_of(world: World, machine: Machine, event: e.Event) -> Any:
+    """What is recorded and done, and what the session is like then; or why not."""
+    drawn = world.counter
+    try:
+        done = transition(machine, event, world.context())
+    except AbeyError as error:
+        return str(error), error.details
+    finally:
+        world.counter = drawn  # the next one has the same time and chance
+    # to children of lines that were left it may be said once more that they are to end
+    return done.records, done.machine.session, [one for one in done.effects if not isinstance(one, EndChild)]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTIONS, min_size=5, max_size=40), st.sampled_from(list(VERSIONS)), st.booleans())
+def test_a_session_at_rest_goes_on_the_same_after_it_was_read_again(
+    actions: list[Any], version: str, keyed: bool
+) -> None:
+    world = World(VERSIONS[version], keyed=keyed)
+    world.start("hello", e.UNTIL_YIELD)
+    seen: list[str] = []
+    for action in actions:
+        play(world, action, seen)
+        assert world.machine is not None
+        if not rests(world.machine):
+            continue
+        read = fold(world.records)
+        assert read is not None
+        # what is said to children of lines that were left counts among the effects, which ids are made of
+        work = world.machine.work
+        again = Machine(recover(read), Work(generation=work.generation, left_ended=work.left_ended))
+        assert again.session == world.session
+        for event in NEXT:
+            assert came_of(world, again, event) == came_of(world, world.machine, event)

@@ -22,6 +22,7 @@ from abey.core.line_invariants import started_twice
 from abey.core.lines import at as as_of
 from abey.core.machine import Machine
 from abey.core.remembering import made
+from abey.core.rows import Row
 from abey.core.transition import Transition
 from abey.core.views import items, resolution_view
 from abey.errors import InvalidState
@@ -479,7 +480,7 @@ def test_a_line_that_is_lost_or_changed_is_told() -> None:
 
 def test_a_revision_that_cannot_be_reached_again_is_told() -> None:
     world = two_turns()
-    turns = tuple(replace(turn, marks=()) for turn in world.session.turns)
+    turns = Row.of([replace(turn, marks=()) for turn in world.session.turns])
     with pytest.raises(BrokenInvariant, match=REACHED):
         check_lines(Machine(replace(world.session, turns=turns)), world.records)
 

@@ -1,10 +1,16 @@
 """The copies that the fold makes are those of dataclasses."""
 
 import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from support.stories import batch
 
+import abey.core
+from abey.core.rows import Fold
 from abey.core.session import NoteEntry
 from abey.core.values import replace
 
@@ -22,5 +28,46 @@ def test_a_changed_copy_is_that_of_dataclasses() -> None:
 
 
 def test_a_member_that_there_is_not_is_an_error() -> None:
-    with pytest.raises(KeyError, match="texts"):
+    with pytest.raises(TypeError, match="NoteEntry has no texts"):
         replace(NoteEntry("n", 1, "T"), texts="m")  # type: ignore[call-arg]  # what is tested
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Named:
+    """Members that have the names of what a copy is made with."""
+
+    old: int
+    new: int
+    kind: int
+    thawed: int
+
+
+def test_a_member_may_have_any_name() -> None:
+    value = Named(1, 2, 3, 4)
+    changed = [replace(value, **{field.name: 7}) for field in dataclasses.fields(value)]
+    assert changed == [Named(7, 2, 3, 4), Named(1, 7, 3, 4), Named(1, 2, 7, 4), Named(1, 2, 3, 7)]
+
+
+def values_of_the_core() -> Iterator[type[Any]]:
+    for found in pkgutil.iter_modules(abey.core.__path__, "abey.core."):
+        module = importlib.import_module(found.name)
+        for kind in vars(module).values():
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__:
+                yield kind
+
+
+def test_every_value_of_the_core_can_be_copied_by_this_python() -> None:
+    """The copies rely on the shape of classes: where a Python makes another one of it, this tells."""
+    for kind in values_of_the_core():
+        names = [field.name for field in dataclasses.fields(kind)]
+        if not names or kind is Fold:  # that is never copied
+            continue
+        value = object.__new__(kind)
+        for name in names:
+            object.__setattr__(value, name, f"old {name}")
+        for name in names:
+            copy = replace(value, **{name: "new"})
+            told = {each: "new" if each == name else f"old {each}" for each in names}
+            assert (type(copy), {each: getattr(copy, each) for each in names}) == (kind, told)
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                copy.__setattr__(name, "newer")

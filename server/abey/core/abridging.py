@@ -30,9 +30,11 @@ def abridged_view(view: W) -> W:
 
 def measured_view(view: W) -> tuple[W, int]:
     """The same, and how many bytes it has: to measure a long text takes as long as to send it."""
-    wire = view.wire()
-    shorter, size = _abridged(wire)
-    return view if shorter is wire else type(view).model_validate(shorter), size
+    size = ascii_size(view)
+    if size <= SHOWN_BYTES:
+        return view, size
+    shorter, size = _abridged(view.wire())
+    return type(view).model_validate(shorter), size
 
 
 def _abridged(value: Json) -> tuple[Json, int]:

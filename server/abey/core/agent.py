@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from abey.protocol.config import Compaction, Prices
+from abey.core.values import Referable
+from abey.protocol.config import Compaction, Model, Prices
 from abey.protocol.policy import Policy
 
 ISOLABLE = ("command", "executables")
@@ -12,7 +13,7 @@ ISOLABLE = ("command", "executables")
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Referable):
     """A tool under the name the model sees.
 
     `definition` is the resolved definition and `hash` its toolHash (security.md, Approval); `runnable` is false for
@@ -68,8 +69,9 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
-    """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash.
+class Agent(Referable):
+    """One version of an agent. `config` is the parsed file without keys, `config_hash` its hash, and `model` the one
+    that it names.
 
     `sources` have more tools: while it is `unlisted` some of them were not asked yet, and `missing` says of those that
     cannot be asked why not, by their prefix, and of single tools by their name. Every final answer is JSON that fits
@@ -86,6 +88,7 @@ class Agent:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     policy: Policy | None = None
     limits: Limits = Limits()
+    model: Model | None = None
     prices: Prices | None = None
     compaction: Compaction | None = None
     output_schema: Mapping[str, Any] | None = None

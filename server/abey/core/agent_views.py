@@ -6,7 +6,7 @@ from abey.core.agent import Agent
 from abey.core.suggesting import suggestions
 from abey.protocol import session as s
 from abey.protocol import transcript as t
-from abey.protocol.base import canonical_json
+from abey.protocol.ascii_json import ascii_size
 
 SCHEMA_BYTES = 256 * 1024
 """More than this of argument schemas is not repeated in a Session; agents/pending has them."""
@@ -44,8 +44,8 @@ def _bounded(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
     """The calls as they stand in a Session: many schemas or rules would make it too long for a reply, and are left
     out."""
     left_out: dict[str, object] = {}
-    if sum(len(canonical_json(call.arguments_schema)) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
+    if sum(ascii_size(call.arguments_schema) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
         left_out["arguments_schema"] = None
-    if sum(len(canonical_json(rule.wire())) for call in calls for rule in call.suggestions) > SUGGESTION_BYTES:
+    if sum(ascii_size(rule) for call in calls for rule in call.suggestions) > SUGGESTION_BYTES:
         left_out["suggestions"] = ()
     return tuple(call.model_copy(update=left_out) for call in calls) if left_out else calls

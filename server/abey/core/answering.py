@@ -1,7 +1,6 @@
 """How requests come to their answers: what each is told, and when one with a key has ended."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from abey.core.call import Call
 from abey.core.completing import pending_kind
@@ -12,6 +11,7 @@ from abey.core.idempotency import Keyed, failure
 from abey.core.isolation import isolated
 from abey.core.machine import Draft, OpenRequest
 from abey.core.session import Session, open_calls, queue_order
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 

@@ -25,13 +25,15 @@ def total(before: Usage, more: Usage) -> Usage:
         return None if left is None and right is None else (left or 0) + (right or 0)
 
     cost = None if before.cost is None and more.cost is None else (before.cost or 0.0) + (more.cost or 0.0)
-    return Usage(
-        input_tokens=before.input_tokens + more.input_tokens,
-        output_tokens=before.output_tokens + more.output_tokens,
-        cached_tokens=plus(before.cached_tokens, more.cached_tokens),
-        reasoning_tokens=plus(before.reasoning_tokens, more.reasoning_tokens),
-        cost=cost,
-    )
+    sums = {
+        "input_tokens": before.input_tokens + more.input_tokens,
+        "output_tokens": before.output_tokens + more.output_tokens,
+        "cached_tokens": plus(before.cached_tokens, more.cached_tokens),
+        "reasoning_tokens": plus(before.reasoning_tokens, more.reasoning_tokens),
+        "cost": cost,
+    }
+    # of most there is nothing to be said, and an object that has heard of it is twice as large
+    return Usage(**{name: value for name, value in sums.items() if value is not None})
 
 
 def exhausted(session: Session, agent: Agent) -> str | None:

@@ -6,7 +6,6 @@ Laws
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from abey.core.agent import Tool
 from abey.core.call import Call
@@ -18,6 +17,7 @@ from abey.core.finding import calls_of
 from abey.core.hashes import parse_arguments
 from abey.core.machine import Draft, Invocation
 from abey.core.session import AnswerEntry, Session, Turn, open_calls
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import TextBlock
@@ -43,6 +43,8 @@ def is_agent(tool: Tool | None) -> bool:
 
 def working(session: Session) -> tuple[Call, ...]:
     """The open calls that children work on, in model order."""
+    if not session.children:
+        return ()
     return tuple(call for call in open_calls(session) if call.state == "running" and call.child_id is not None)
 
 

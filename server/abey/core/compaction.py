@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from abey.core.agent import Agent
-from abey.core.conversation import AssistantMessage, Message, ModelRequest, OfferedTool, ResultMessage, UserMessage
-from abey.core.history import Cut, entry_messages, history, sent_entries, summed_up
+from abey.core.conversation import AssistantMessage, Message, ModelRequest, ResultMessage, UserMessage
+from abey.core.history import Cut, entry_messages, history_between, sent_entries, sent_newest_first, summed_up
+from abey.core.offering import offered_tools
 from abey.core.session import AnswerEntry, Entry, NoteEntry, Session
 from abey.protocol.base import canonical_json
 from abey.protocol.transcript import MediaPart, Part, TextPart
@@ -38,26 +39,26 @@ def due(session: Session, agent: Agent) -> Cut | None:
 
 def summary_request(session: Session, agent: Agent, up_to: Cut) -> ModelRequest:
     """The request whose answer is the summary of everything up to there."""
-    messages = list(history(session, up_to))
+    messages = list(history_between(session, up_to))
     ask = TextPart(text=REQUEST)
     if messages and isinstance(messages[-1], UserMessage):
         messages[-1] = UserMessage((*messages[-1].parts, ask))
     else:
         messages.append(UserMessage((ask,)))
-    offered = (tool for tool in agent.tools.values() if tool.offered)
-    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in offered)
-    return ModelRequest(agent.system_prompt, tuple(messages), tools, session.tries)
+    return ModelRequest(agent.system_prompt, tuple(messages), offered_tools(agent), session.tries)
 
 
 def estimate(session: Session, agent: Agent) -> int:
     """About how many tokens the next model call sends."""
-    entries = sent_entries(session)
-    if session.context_tokens is None:
+    tokens = session.context_tokens
+    if tokens is None:
         known = _tokens(agent.system_prompt) + _tokens(summed_up(session))
-        return known + sum(_entry_tokens(entry) for entry in entries)
-    last = max((index for index, entry in enumerate(entries) if isinstance(entry, AnswerEntry)), default=-1)
-    since = _message_tokens(_results(entries[last])) if last >= 0 else 0
-    return session.context_tokens + since + sum(_entry_tokens(entry) for entry in entries[last + 1 :])
+        return known + sum(_entry_tokens(entry) for entry in sent_entries(session))
+    for entry in sent_newest_first(session):
+        if isinstance(entry, AnswerEntry):
+            return tokens + _message_tokens(_results(entry))
+        tokens += _entry_tokens(entry)
+    return tokens
 
 
 def _cut(session: Session, keep_tokens: int, most_tokens: int) -> Cut | None:

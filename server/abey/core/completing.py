@@ -1,7 +1,6 @@
 """Answers to calls that wait: who may say what, and what it leads to (machine.md, Completing)."""
 
 import json
-from dataclasses import replace
 
 from abey.core.agent import Tool
 from abey.core.call import Call
@@ -20,6 +19,7 @@ from abey.core.questions import answer
 from abey.core.remembering import apply_rule, current, holds, remember, rule_of_answer
 from abey.core.session import Session, open_calls
 from abey.core.steps import begin_run, follow_with
+from abey.core.values import replace
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Approve

@@ -1,9 +1,10 @@
 """What goes to a model and what comes back, in nobody's wire format."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from abey.core.values import Referable
 from abey.protocol.blocks import Block
 from abey.protocol.diffs import FileChange
 from abey.protocol.journal import BlobRef
@@ -45,7 +46,7 @@ Message = UserMessage | AssistantMessage | ResultMessage
 
 
 @dataclass(frozen=True, slots=True)
-class OfferedTool:
+class OfferedTool(Referable):
     name: str
     description: str
     parameters: Mapping[str, Any]
@@ -57,7 +58,7 @@ class ModelRequest:
     final answer has to be JSON that fits `output_schema`."""
 
     system_prompt: str
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     tools: tuple[OfferedTool, ...]
     tries: int
     output_schema: Mapping[str, Any] | None = None

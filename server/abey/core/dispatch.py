@@ -1,6 +1,5 @@
 """The tool phase: a verdict for every call, then the ones that may run are started in model order."""
 
-from dataclasses import replace
 from typing import Any
 
 from abey.core.agent import ISOLABLE, Tool
@@ -15,6 +14,7 @@ from abey.core.policy import EXTERNAL_REASON, Judgement, judge, policy_hash
 from abey.core.previews import Preview
 from abey.core.rulings import asks_first, denial, question_first
 from abey.core.session import Session, open_calls
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
 

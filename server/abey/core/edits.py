@@ -1,9 +1,11 @@
 """A session with its open turn, its last answer or its open calls exchanged: what the fold is made of."""
 
 from collections.abc import Callable
+from operator import is_
 
 from abey.core.call import Call
-from abey.core.session import AnswerEntry, Session, Turn
+from abey.core.rows import Row
+from abey.core.session import AnswerEntry, Entry, Session, Turn
 from abey.core.values import replace
 
 
@@ -12,10 +14,20 @@ class IllegalRecord(Exception):
 
 
 def with_turn(session: Session, change: Callable[[Turn], Turn]) -> Session:
+    return replace(session, turns=turns_with(session, change))
+
+
+def turns_with(session: Session, change: Callable[[Turn], Turn]) -> Row[Turn]:
+    """The turns, the open one exchanged."""
     turn = session.open_turn
     if turn is None:
         raise IllegalRecord(f"no turn is open at revision {session.revision}")
-    return replace(session, turns=(*session.turns[:-1], change(turn)))
+    return session.turns.with_last(change(turn))
+
+
+def entries_with(turn: Turn, entry: Entry, other: Entry) -> tuple[Entry, ...]:
+    """Its entries, one of them exchanged."""
+    return tuple([other if one is entry else one for one in turn.entries])
 
 
 def with_answer(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -> Session:
@@ -23,11 +35,7 @@ def with_answer(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) 
     if answer is None or answer.committed or not answer.settled:
         raise IllegalRecord(f"no finished batch of calls at revision {session.revision}")
     changed = change(answer)
-
-    def swap(turn: Turn) -> Turn:
-        return replace(turn, entries=tuple(changed if entry is answer else entry for entry in turn.entries))
-
-    return with_turn(session, swap)
+    return with_turn(session, lambda turn: replace(turn, entries=entries_with(turn, answer, changed)))
 
 
 def with_batch(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -> Session:
@@ -35,15 +43,15 @@ def with_batch(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -
     if batch is None:
         return session
     changed = change(batch)
-
-    def swap(turn: Turn) -> Turn:
-        return replace(turn, entries=tuple(changed if entry is batch else entry for entry in turn.entries))
-
-    return with_turn(session, swap)
+    return with_turn(session, lambda turn: replace(turn, entries=entries_with(turn, batch, changed)))
 
 
 def map_calls(session: Session, change: Callable[[Call], Call]) -> Session:
-    return with_batch(session, lambda batch: replace(batch, calls=tuple(change(call) for call in batch.calls)))
+    """The very same session where nothing changes."""
+    before = session.batch.calls if session.batch is not None else ()
+    after = tuple(map(change, before))
+    same = all(map(is_, before, after))
+    return session if same else with_batch(session, lambda batch: replace(batch, calls=after))
 
 
 def map_open_calls(session: Session, change: Callable[[Call], Call]) -> Session:

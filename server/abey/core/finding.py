@@ -1,8 +1,10 @@
 """What is found in a session, on all its lines: on those that were left, too."""
 
 from collections.abc import Iterator
+from functools import reduce
 
 from abey.core.call import Call
+from abey.core.rows import Fold, Names
 from abey.core.session import AnswerEntry, InputEntry, Session, Turn
 
 
@@ -27,8 +29,13 @@ def turns_of_all_lines(session: Session) -> Iterator[Turn]:
 
 def holds_input(turn: Turn, input_id: str) -> bool:
     """Whether this input is in the turn, or has begun it without a word."""
-    entries = (entry for entry in turn.entries if isinstance(entry, InputEntry))
-    return turn.continues == input_id or any(entry.input_id == input_id for entry in entries)
+    return input_id in inputs_of(turn)
+
+
+def inputs_of(turn: Turn) -> list[str]:
+    """The inputs of a turn, and what has begun it without a word."""
+    begun = [turn.continues] if turn.continues is not None else []
+    return [*begun, *(entry.input_id for entry in turn.entries if isinstance(entry, InputEntry))]
 
 
 def input_goes_on(session: Session, input_id: str) -> bool:
@@ -41,3 +48,16 @@ def input_goes_on(session: Session, input_id: str) -> bool:
 def calls_of(turn: Turn) -> tuple[Call, ...]:
     """Every call of a turn, oldest first."""
     return tuple(call for entry in turn.entries if isinstance(entry, AnswerEntry) for call in entry.calls)
+
+
+def _with_calls(ids: Names, turn: Turn) -> Names:
+    return reduce(Names.with_name, (call.call_id for call in calls_of(turn)), ids)
+
+
+def _with_inputs(ids: Names, turn: Turn) -> Names:
+    return reduce(Names.with_name, inputs_of(turn), ids)
+
+
+CALL_IDS = Fold(Names(), _with_calls)
+INPUT_IDS = Fold(Names(), _with_inputs)
+"""Of all turns of a line, those that began without a word included."""

@@ -1,7 +1,6 @@
 """What an approval is bound to (security.md, Approval)."""
 
-import json
-from collections.abc import Callable
+from json import JSONDecoder
 from math import isinf
 
 from abey.core.call import Call
@@ -49,18 +48,18 @@ def shown_hash(session: Session, call: Call) -> str:
 def parse_arguments(text: str) -> Json:
     """The JSON value of an arguments text; an empty one is `{}`. Of members of one name the last counts: what is shown
     is what runs. Raises ValueError where it does not parse."""
-    return _parsed(text or "{}", dict)
+    return _parsed(text or "{}", _ARGUMENTS)
 
 
 def parse_json(text: str) -> Json:
     """The JSON value of a text that others will read. Raises ValueError where it does not parse, and where it would be
     another one to other readers."""
-    return _parsed(text, _unique)
+    return _parsed(text, _READ_BY_OTHERS)
 
 
-def _parsed(text: str, of_members: Callable[[list[tuple[str, Json]]], dict[str, Json]]) -> Json:
+def _parsed(text: str, decoder: JSONDecoder) -> Json:
     try:
-        return json.loads(text, object_pairs_hook=of_members, parse_constant=_refuse_constant, parse_float=_finite)
+        return decoder.decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -81,3 +80,7 @@ def _finite(text: str) -> float:
     if isinf(float(text)):
         raise ValueError(f"{text} is too large a number")
     return float(text)
+
+
+_ARGUMENTS = JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_READ_BY_OTHERS = JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)

@@ -1,13 +1,16 @@
 """From a transcript to what a model is sent: every call closed exactly once, in its place."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from abey.core.call import Call
 from abey.core.conversation import AssistantMessage, CallMessage, Message, ResultMessage, UserMessage
 from abey.core.once import once
 from abey.core.portable import messages_of
-from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Session
+from abey.core.rows import Fold, Row
+from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Session, Turn
 from abey.protocol.base import Json, sha256_hex
 from abey.protocol.outcomes import Answer
 from abey.protocol.transcript import TextPart
@@ -33,22 +36,29 @@ class Cut:
         return entry.place <= self.place
 
 
-def history(session: Session, up_to: Cut | None = None) -> tuple[Message, ...]:
+def history(session: Session) -> Sequence[Message]:
     """Every message that a model is sent, oldest first: the last summary, then all that came after what it sums up.
 
-    Legal for the strictest provider in every state. `up_to`: only entries before that.
+    Legal for the strictest provider in every state. Where nothing was summed up it is a row, which shares with those of
+    other revisions what turns that had ended then have told.
     """
+    if session.compacted is not None:
+        return history_between(session, None)
+    turns = session.turns
+    told = turns.begun(_TOLD)
+    messages = list(told.tail)
+    for turn in turns.tail:
+        _extend(messages, _messages(turn))
+    return told.then((), tuple(messages))
+
+
+def history_between(session: Session, up_to: Cut | None) -> tuple[Message, ...]:
+    """The same, of the entries before `up_to`."""
     messages: list[Message] = []
     summary = summed_up(session)
     if summary:
         messages.append(UserMessage((TextPart(text=summary),)))
-    after = _summed(session)
-    for turn in session.turns:
-        whole = bool(turn.entries) and not after.covers(turn.entries[0]) and up_to is None
-        if whole and turn.end is not None:
-            _extend(messages, turn.messages)
-        else:
-            _extend(messages, turn_messages(_between(turn.entries, after, up_to)))
+    _extend(messages, (one for entry in sent_entries(session, up_to) for one in entry_messages(entry)))
     return tuple(messages)
 
 
@@ -57,10 +67,23 @@ def summed_up(session: Session) -> str:
     return f"{SUMMARY}\n\n{session.compacted.summary}" if session.compacted else ""
 
 
-def sent_entries(session: Session) -> tuple[Entry, ...]:
-    """The entries that are sent as they are, oldest first."""
+def sent_entries(session: Session, up_to: Cut | None = None) -> tuple[Entry, ...]:
+    """The entries that are sent as they are, oldest first; only those before `up_to`."""
     after = _summed(session)
-    return tuple(entry for turn in session.turns for entry in _between(turn.entries, after, None))
+    behind = bisect_left(session.turns, after.revision, key=_last_rev)  # what stands before it is summed up
+    return tuple(
+        entry
+        for turn in session.turns[behind:]
+        for entry in turn.entries
+        if not after.covers(entry) and (up_to is None or up_to.covers(entry))
+    )
+
+
+def sent_newest_first(session: Session) -> Iterator[Entry]:
+    """The same, newest first: who wants a few of them looks at no more."""
+    after = _summed(session)
+    entries = (entry for turn in reversed(session.turns) for entry in reversed(turn.entries))
+    return takewhile(lambda entry: not after.covers(entry), entries)
 
 
 def turn_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
@@ -77,8 +100,8 @@ def entry_messages(entry: Entry) -> tuple[Message, ...]:
         case InputEntry():
             return (UserMessage(entry.parts),)
         case AnswerEntry():
-            calls = tuple(CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls)
-            return (AssistantMessage(entry.blocks, calls), *(result_of(call) for call in entry.calls))
+            calls = tuple([CallMessage(call.call_id, call.tool, call.arguments) for call in entry.calls])
+            return (AssistantMessage(entry.blocks, calls), *map(result_of, entry.calls))
         case NoteEntry():
             return messages_of(entry.told)
 
@@ -96,10 +119,14 @@ def turn_digest(before: str, entries: Iterable[Entry]) -> str:
 
 
 def request_hash(session: Session) -> str:
-    """The hash of the history that a model call made now would send."""
-    ended = [turn for turn in session.turns if turn.end is not None]
-    before = ended[-1].digest if ended else ""
-    digest = turn_digest(before, session.open_turn.entries if session.open_turn else ())
+    """The hash of the history that a model call made now would send: as many digits as tell it from any other."""
+    return _request_digest(session)[:32]
+
+
+def _request_digest(session: Session) -> str:
+    ended = (turn for turn in reversed(session.turns) if turn.end is not None)
+    before, turn = next((one.digest for one in ended), ""), session.open_turn
+    digest = turn_digest(before, turn.entries if turn is not None else ())
     compacted = session.compacted
     if compacted is None:
         return digest
@@ -119,9 +146,24 @@ def _summed(session: Session) -> Cut:
     return Cut(0) if compacted is None else Cut(compacted.up_to, compacted.place)
 
 
-def _between(entries: Iterable[Entry], after: Cut, up_to: Cut | None) -> tuple[Entry, ...]:
-    behind = (entry for entry in entries if not after.covers(entry))
-    return tuple(entry for entry in behind if up_to is None or up_to.covers(entry))
+def _last_rev(turn: Turn) -> int:
+    """The revision of its last entry; of one that has none, that it began with."""
+    return turn.entries[-1].revision if turn.entries else turn.began_rev
+
+
+def _messages(turn: Turn) -> tuple[Message, ...]:
+    return turn.messages if turn.end is not None else turn_messages(turn.entries)
+
+
+def _tell(told: Row[Message], turn: Turn) -> Row[Message]:
+    """With the messages of one more turn. What a user has said last stays in the tail: more of it may follow."""
+    messages = list(told.tail)
+    _extend(messages, _messages(turn))
+    settled = len(messages) - isinstance(messages[-1] if messages else None, UserMessage)
+    return told.then(messages[:settled], tuple(messages[settled:]))
+
+
+_TOLD: Fold[Turn, Row[Message]] = Fold(Row(), _tell)
 
 
 def _extend(messages: list[Message], more: Iterable[Message]) -> None:

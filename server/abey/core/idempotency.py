@@ -3,9 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from abey.core.ids import key_id
+from abey.core.rows import Table
+from abey.core.values import replace
 from abey.errors import AbeyError, IdempotencyConflict
 from abey.protocol.base import Json
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record
@@ -42,23 +44,23 @@ def keyed_request(key: str, method: str, params: Json) -> KeyedRequest:
 def noted(requests: Requests, record: Record) -> Requests:
     """The requests after a record."""
     begun = record.request
-    new = {} if begun is None else {begun.key: Remembered(begun.key, begun.method, begun.body_hash)}
-    return _changed(requests, new, record.outcomes)
+    if begun is not None:
+        requests = _with(requests, Remembered(begun.key, begun.method, begun.body_hash))
+    return ended(requests, record.outcomes) if record.outcomes else requests
 
 
 def ended(requests: Requests, outcomes: Iterable[KeyedOutcome]) -> Requests:
     """With the outcomes of those that there are."""
-    return _changed(requests, {}, outcomes)
+    for one in outcomes:
+        found = requests.get(one.key)
+        if found is not None:
+            requests = _with(requests, replace(found, outcome=one.outcome))
+    return requests
 
 
-def _changed(requests: Requests, new: Requests, outcomes: Iterable[KeyedOutcome]) -> Requests:
-    """Copied once, and only where anything changes."""
-    told = {
-        one.key: replace(found, outcome=one.outcome)
-        for one in outcomes
-        if (found := new.get(one.key) or requests.get(one.key))
-    }
-    return {**requests, **new, **told} if new or told else requests
+def _with(requests: Requests, one: Remembered) -> Requests:
+    table = requests if isinstance(requests, Table) else Table(requests)
+    return table.set(one.key, one)
 
 
 def recall(requests: Requests, request: KeyedRequest) -> Remembered | None:

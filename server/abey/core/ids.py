@@ -3,12 +3,14 @@
 import hashlib
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
+_SHIFTS = range(120, -1, -10)
 
 
 def ulid(millis: int, chance: bytes) -> str:
     """A lower-case ULID: the time, then the first 80 bits of `chance`."""
     number = int.from_bytes(millis.to_bytes(6, "big") + chance[:10], "big")
-    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
 
 
 def key_id(text: str) -> str:

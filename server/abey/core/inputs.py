@@ -1,13 +1,12 @@
 """Input: it starts a turn, joins one, or waits in the queue (machine.md, Inputs while busy)."""
 
-from dataclasses import replace
-
 from abey.core.effects import EndRun
 from abey.core.events import UNTIL_YIELD, Drive, NewInput, Pause, Run, Send, Start, Update
-from abey.core.finding import holds_input, input_goes_on, turns_of_all_lines
+from abey.core.finding import INPUT_IDS, input_goes_on
 from abey.core.machine import Draft
 from abey.core.session import Session
 from abey.core.steps import begin_run, close_leftovers, follow_with
+from abey.core.values import replace
 from abey.errors import InvalidState, Overloaded, RevisionConflict, SessionBusy, SessionStopped
 from abey.protocol import journal as j
 from abey.protocol.transcript import Client
@@ -92,8 +91,8 @@ def known_input(session: Session, input_id: str) -> bool:
 
 def was_committed(session: Session, input_id: str) -> bool:
     """Whether it is in the transcript, or was before a rewind, or began a turn without input."""
-
-    return any(holds_input(turn, input_id) for turn in turns_of_all_lines(session))
+    lines = (session.turns, *(line.turns for line in session.lines))
+    return any(input_id in turns.folded(INPUT_IDS) for turns in lines)
 
 
 def refuse_stopped(session: Session) -> None:

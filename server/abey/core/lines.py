@@ -7,10 +7,12 @@ Laws
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from abey.core.call import Call
 from abey.core.edits import IllegalRecord, map_open_calls
 from abey.core.marks import Mark
+from abey.core.rows import Row
 from abey.core.session import AnswerEntry, Dropped, Entry, Line, NoteEntry, Session, Turn, open_calls
 from abey.core.turn_records import interrupted
 from abey.core.values import replace
@@ -77,17 +79,17 @@ def kept(session: Session) -> tuple[Line, ...]:
     return (*session.lines, _present(session))
 
 
-def marked(session: Session, rev: int) -> Session:
-    """The session after record `rev`, which is noted in its last turn where it has changed what is counted."""
-    turn = session.turn
+def marked(session: Session, rev: int) -> Row[Turn]:
+    """The turns after record `rev`, which is noted in the last one where it has changed what is counted."""
+    turn = session.turns.last
     if turn is None:
-        return session
-    last = _last_mark(session.turns)
+        return session.turns
+    last = turn.marks[-1] if turn.marks else _last_mark(session.turns)
     steps = last.steps if turn.marks else 0
     if (last.tries, steps, last.context_tokens) == (session.tries, turn.steps, session.context_tokens):
-        return session
+        return session.turns
     mark = Mark(rev, session.tries, turn.steps, session.context_tokens)
-    return replace(session, turns=(*session.turns[:-1], replace(turn, marks=(*turn.marks, mark))))
+    return session.turns.with_last(replace(turn, marks=(*turn.marks, mark)))
 
 
 def _present(session: Session) -> Line:
@@ -105,7 +107,7 @@ def _present(session: Session) -> Line:
 
 def _batch_at(line: Line, revision: int) -> AnswerEntry | None:
     """The batch of calls that was open at `revision`."""
-    turn = next(reversed(_begun(line, revision)), None)
+    turn = _begun(line, revision).last
     if turn is None or _by(turn.ended_rev, revision):
         return None
     answers = (entry for entry in reversed(turn.entries) if isinstance(entry, AnswerEntry))
@@ -113,9 +115,9 @@ def _batch_at(line: Line, revision: int) -> AnswerEntry | None:
     return last if last is not None and last.calls and not _by(last.committed_rev, revision) else None
 
 
-def _begun(line: Line, revision: int) -> tuple[Turn, ...]:
+def _begun(line: Line, revision: int) -> Row[Turn]:
     """The turns that had begun by then."""
-    return line.turns[: bisect_right(line.turns, revision, key=lambda turn: turn.began_rev)]
+    return line.turns.first(bisect_right(line.turns, revision, key=lambda turn: turn.began_rev))
 
 
 def _loud_state(line: Line, batch: AnswerEntry | None, revision: int) -> State | None:
@@ -136,15 +138,17 @@ def _ran(session: Session, batch: AnswerEntry | None) -> frozenset[str]:
     """The calls of a batch that have started, or may have, on any line."""
     if batch is None:
         return frozenset()
-    turns = {id(turn): turn for line in kept(session) for turn in _begun(line, batch.revision)[-1:]}
+    lasts = (_begun(line, batch.revision).last for line in kept(session))
+    turns = {id(turn): turn for turn in lasts if turn is not None}
     everywhere = (entry for turn in turns.values() for entry in turn.entries if entry.revision == batch.revision)
     calls = (call for entry in everywhere if isinstance(entry, AnswerEntry) for call in entry.calls)
     return frozenset(call.call_id for call in calls if call.may_have_run or call.ran_before)
 
 
 def _as_of(session: Session, line: Line, revision: int, ran: frozenset[str]) -> Session:
-    begun = _begun(line, revision)  # all but the last had ended by then, and nothing has changed in them since
-    turns = (*begun[:-1], *(_turn_as_of(turn, revision, ran) for turn in begun[-1:]))
+    turns = _begun(line, revision)  # all but the last had ended by then, and nothing has changed in them since
+    if turns.last is not None:
+        turns = turns.with_last(_turn_as_of(turns.last, revision, ran))
     counted = _last_mark(turns)
     return replace(
         session,
@@ -194,7 +198,7 @@ def _notes(line: Line, revision: int) -> tuple[NoteEntry, ...]:
     return tuple(entry for entry in first if isinstance(entry, NoteEntry) and entry.revision <= revision)
 
 
-def _last_mark(turns: tuple[Turn, ...]) -> Mark:
+def _last_mark(turns: Sequence[Turn]) -> Mark:
     return next((turn.marks[-1] for turn in reversed(turns) if turn.marks), Mark(0))
 
 

@@ -1,7 +1,7 @@
 """A session and the work in flight for it, and the draft of the next one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from abey.core.agent import Agent, Tool
@@ -15,6 +15,7 @@ from abey.core.policy import Laws
 from abey.core.previews import Look, no_preview
 from abey.core.replay import apply
 from abey.core.session import Session
+from abey.core.values import replace
 from abey.errors import AbeyError
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
@@ -137,9 +138,9 @@ class Context:
     `agent` is the version that the running step began with, `latest` the one that the next step begins with;
     `decided_by` finds the agent version of a configHash; `check` says what is wrong with a value by a schema, or None,
     and calls it as it is told; `timestamp` writes milliseconds since 1970 as the protocol does. `no_tools` says why no
-    tool may be started now, and `full` why the session may take no input and begin no step. `laws` are asked beside
-    the agent's own policy; `preview` says what a write would change, `child_outcome` what came of a child, and
-    `no_sandbox` why a call cannot be isolated.
+    tool may be started now, and `full` why the session may take no input and begin no step. `lawgiver` has the laws
+    that are asked beside the agent's own policy, the same ones all through a transition; `preview` says what a write
+    would change, `child_outcome` what came of a child, and `no_sandbox` why a call cannot be isolated.
     """
 
     millis: int
@@ -152,10 +153,15 @@ class Context:
     draining: bool = False
     no_tools: AbeyError | None = None
     full: AbeyError | None = None
-    laws: Laws = Laws()
+    lawgiver: Callable[[], Laws] = Laws
     preview: Look = no_preview
     child_outcome: ChildOutcome = no_child
     no_sandbox: NoSandbox = no_sandbox
+
+    @property
+    def laws(self) -> Laws:
+        """Looked up where a call is judged: most transitions judge none."""
+        return self.lawgiver()
 
     @property
     def now(self) -> Timestamp:
@@ -175,62 +181,62 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A transition being made: the machine so far, what will be written, what will then be done.
+    """A transition being made: the session and the work so far, what will be written, what will then be done.
+    `sessions` are those after each of the records.
 
     `generation` is the run that the request which caused all this waits for; `untold` are the requests with a key whose
     first record comes next.
     """
 
-    machine: Machine
+    session: Session
+    work: Work
     context: Context
     records: tuple[Record, ...] = ()
+    sessions: tuple[Session, ...] = ()
     effects: tuple[Effect, ...] = ()
     generation: int | None = None
     untold: tuple[KeyedRequest, ...] = ()
 
-    @property
-    def session(self) -> Session:
-        return self.machine.session
-
-    @property
-    def work(self) -> Work:
-        return self.machine.work
-
     def with_latest_agent(self) -> "Draft":
         """A step begins: from here on it is the agent's latest version that counts."""
-        return replace(self, context=replace(self.context, agent=self.context.latest))
+        context = self.context
+        return (
+            self if context.agent is context.latest else replace(self, context=replace(context, agent=context.latest))
+        )
 
     def write(self, data: RecordData) -> "Draft":
         request = self.untold[0] if self.untold else None
         record = Record(self.session.revision + 1, self.context.now, data, request)
-        machine = replace(self.machine, session=apply(self.session, record))
-        return replace(self, machine=machine, records=(*self.records, record), untold=self.untold[1:])
+        session = apply(self.session, record)
+        records, sessions = (*self.records, record), (*self.sessions, session)
+        return replace(self, session=session, records=records, sessions=sessions, untold=self.untold[1:])
 
     def claim(self, acts: Callable[[OpenRequest], bool]) -> "Draft":
         """What is written next is done for the open requests that `acts` tells: none of them is left untold."""
         asked = [one.request for one in self.work.requests if acts(one)]
-        first = (one for one in asked if one not in self.untold and not self.session.remembers(one))
-        return replace(self, untold=(*self.untold, *first))
+        first = [one for one in asked if one not in self.untold and not self.session.remembers(one)]
+        return replace(self, untold=(*self.untold, *first)) if first else self
 
     def tell(self, outcomes: tuple[KeyedOutcome, ...]) -> "Draft":
         """The last record, which there is, has the outcomes."""
         *before, last = self.records
         session = replace(self.session, requests=ended(self.session.requests, outcomes))
-        machine = replace(self.machine, session=session)
-        return replace(self, machine=machine, records=(*before, replace(last, outcomes=outcomes)))
+        records = (*before, replace(last, outcomes=outcomes))
+        return replace(self, session=session, records=records, sessions=(*self.sessions[:-1], session))
 
     def do(self, effect: Effect) -> "Draft":
         return replace(self, effects=(*self.effects, effect))
 
     def with_work(self, work: Work) -> "Draft":
-        return replace(self, machine=replace(self.machine, work=work))
+        return replace(self, work=work)
 
     def mint(self, label: str) -> str:
         """A ULID that no other place of this transition gets."""
         return self.context.ulid(f"{label}:{self.session.revision}:{len(self.effects)}")
 
     def begin(self, invocation: Invocation, effect: Effect) -> "Draft":
-        return self.with_work(replace(self.work, live=(*self.work.live, invocation))).do(effect)
+        work = replace(self.work, live=(*self.work.live, invocation))
+        return replace(self, work=work, effects=(*self.effects, effect))
 
     def end(self, invocation_id: str) -> "Draft":
         live = tuple(one for one in self.work.live if one.invocation_id != invocation_id)

@@ -1,16 +1,15 @@
 """What comes of what a model answered: calls to judge, the end of the turn, a summary, or nothing of use."""
 
-from dataclasses import replace
-
 from abey.core.budget import priced
 from abey.core.events import ModelAnswered, ModelCallFailed
+from abey.core.finding import CALL_IDS
 from abey.core.machine import Draft
 from abey.core.model_failures import model_failed
 from abey.core.rulings import recorded
-from abey.core.session import AnswerEntry, Session
 from abey.core.steps import step_over
 from abey.core.structured import ask_again, misfit, was_repaired
 from abey.core.turns import end_turn
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.blocks import ProposedCall, TextBlock
 from abey.protocol.session import Usage
@@ -70,7 +69,7 @@ def _summed_up(draft: Draft, event: ModelAnswered, requested: j.ModelRequested, 
 
 def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:
     """The calls under ids that are unique in the session; an empty or repeated one is a fault of the call."""
-    earlier, here = _call_ids(draft.session), set[str]()
+    earlier, here = draft.session.turns.folded(CALL_IDS), set[str]()
     named = []
     for index, call in enumerate(event.answer.calls):
         fault = "tool/invalid-call-id" if not call.id else "tool/duplicate-call-id" if call.id in here else None
@@ -79,8 +78,3 @@ def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:
         call_id = draft.mint(f"call:{index}") if ours else call.id
         named.append(ProposedCall(call_id=call_id, tool=call.tool, arguments=call.arguments, fault=fault))
     return tuple(named)
-
-
-def _call_ids(session: Session) -> frozenset[str]:
-    answers = (entry for turn in session.turns for entry in turn.entries if isinstance(entry, AnswerEntry))
-    return frozenset(call.call_id for answer in answers for call in answer.calls)

@@ -1,9 +1,10 @@
 """What one of several says about a call, and what two of them come to together."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from abey.core.calls import base_disposition
 from abey.core.matching import AnyRule, Link
+from abey.core.values import replace
 from abey.protocol.policy import AnyDisposition, Decorate, Defer, Deny, PolicyRule, RunIsolated
 
 BETWEEN = "; "

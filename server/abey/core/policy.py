@@ -8,7 +8,7 @@ Laws
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
@@ -16,6 +16,7 @@ from abey.core.matching import AnyRule, Asked, Case, Link, denies
 from abey.core.opinions import Opinion, loosened, opinion, stricter, strictness, within
 from abey.core.paths import PATH_REASON
 from abey.core.shell import Match, ReadCommand, unread
+from abey.core.values import replace
 from abey.protocol.base import Json, sha256_hex
 from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, Rule, RunIsolated, RunSync
 

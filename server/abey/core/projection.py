@@ -30,6 +30,10 @@ class Mark:
     input_id: str = ""
 
 
+_UPDATED, _USAGE, _NOTE = Mark("session/updated"), Mark("usage"), Mark("note")
+_TURN_STARTED, _TURN_COMPLETED = Mark("turn/started"), Mark("turn/completed")
+
+
 def marks_of(record: j.Record, before: Session | None, after: Session, *, last: bool) -> tuple[Mark, ...]:
     """The durable events of a record that led from `before` to `after`; `last` closes its unit."""
     return tuple(_marks(record, before, after, last))
@@ -70,31 +74,34 @@ def _marks(record: j.Record, before: Session | None, after: Session, last: bool)
         case j.InputQueued():
             yield Mark("input/queued", input_id=data.input_id)
         case j.Rewound():
-            yield Mark("note")
+            yield _NOTE
             yield from _left_marks(before)
         case j.Candidate():
             ids = [f"{data.step_id}.{index}" for index in range(len(data.blocks) + len(data.calls))]
             yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
             yield from (Mark("item/started", item_id=one) for one in ids[len(data.blocks) :])
-            yield Mark("usage")
+            yield _USAGE
         case j.ModelFailure():
-            yield Mark("note")
+            yield _NOTE
             if data.usage is not None:
-                yield Mark("usage")
+                yield _USAGE
         case j.Repaired() | j.RuleAdded() | j.RuleRemoved():
-            yield Mark("note")
+            yield _NOTE
         case j.Compacted():
-            yield Mark("note")
-            yield Mark("usage")
+            yield _NOTE
+            yield _USAGE
         case j.Seeded():
             yield Mark("session/seeded")
         case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
             yield from _end_marks(data, before)
+        case j.CallDecided() | j.CallResolved() | j.CallExpired() | j.CallAsked() | j.CallStarted() | j.CallFinished():
+            yield from _call_marks(data, data.call_id, before, after)
         case _:
-            yield from _call_marks(data, before, after)
-    yield from _dropped_marks(before, after)
+            pass
+    if before is None or after.dropped is not before.dropped:
+        yield from _dropped_marks(before, after)
     if last:
-        yield Mark("session/updated")
+        yield _UPDATED
 
 
 def _left_marks(before: Session | None) -> Iterator[Mark]:
@@ -105,7 +112,7 @@ def _left_marks(before: Session | None) -> Iterator[Mark]:
 
 def _input_marks(data: j.Input | j.Continued, revision: int, before: Session | None) -> Iterator[Mark]:
     if before is None or before.open_turn is None:
-        yield Mark("turn/started")
+        yield _TURN_STARTED
     if isinstance(data, j.Continued) or not data.repairs:
         yield Mark("input/committed", input_id=data.input_id)
     if isinstance(data, j.Input):
@@ -116,21 +123,18 @@ def _end_marks(data: j.RecordData, before: Session | None) -> Iterator[Mark]:
     if isinstance(data, j.Failed) and data.tripwire is not None:
         yield Mark("tripwire")
         if data.usage is not None:
-            yield Mark("usage")
+            yield _USAGE
     if before is not None and before.open_turn is not None:
-        yield Mark("turn/completed")
+        yield _TURN_COMPLETED
 
 
 def _dropped_marks(before: Session | None, after: Session) -> Iterator[Mark]:
     known = before.dropped if before is not None else {}
-    if after.dropped is known:
-        return
     new = ((input_id, how) for input_id, how in after.dropped.items() if input_id not in known)
     yield from (Mark(f"input/{how}", input_id=input_id) for input_id, how in new)
 
 
-def _call_marks(data: j.RecordData, before: Session | None, after: Session) -> Iterator[Mark]:
-    call_id = getattr(data, "call_id", "")
+def _call_marks(data: j.RecordData, call_id: str, before: Session | None, after: Session) -> Iterator[Mark]:
     was, now = _find(before, call_id), _find(after, call_id)
     if now is None:
         return
@@ -152,8 +156,11 @@ def _waits(call: Call | None) -> bool:
 
 
 def _find(session: Session | None, call_id: str) -> Call | None:
-    answer = session.last_answer if session and call_id else None
-    return next((call for call in answer.calls if call.call_id == call_id), None) if answer else None
+    answer = session.last_answer if session is not None and call_id else None
+    for call in answer.calls if answer is not None else ():
+        if call.call_id == call_id:
+            return call
+    return None
 
 
 def _left(after: Session, call_id: str) -> Call | None:

@@ -1,13 +1,12 @@
 """What a person is asked: by a tool that runs, or by an extension before one does (machine.md, Completing)."""
 
-from dataclasses import replace
-
 from abey.core.call import Call
 from abey.core.effects import AnswerTool
 from abey.core.events import Complete, ToolAsked
 from abey.core.hashes import shown_hash
 from abey.core.machine import Draft, Invocation
 from abey.core.remembering import apply_remembered
+from abey.core.values import replace
 from abey.errors import ArgumentsMismatch, InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json

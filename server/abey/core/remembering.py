@@ -6,8 +6,6 @@ Laws
 - What somebody has to look at again, since its tool or its file changed, or since it ran before, no rule answers.
 """
 
-from dataclasses import replace
-
 from abey.core.agent import Agent, Tool
 from abey.core.call import Call
 from abey.core.calls import base_disposition
@@ -21,6 +19,7 @@ from abey.core.machine import Draft
 from abey.core.matching import Case
 from abey.core.policy import Laws, judge, strictness
 from abey.core.session import Session, open_calls
+from abey.core.values import replace
 from abey.errors import InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json, Timestamp, canonical_json

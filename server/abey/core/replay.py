@@ -4,17 +4,18 @@ The only place where durable state changes. A running daemon and a daemon that l
 function, so what is replayed is what was remembered.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 
 from abey.core.call import Call
 from abey.core.calls import update_call
-from abey.core.edits import IllegalRecord, map_open_calls, with_answer, with_batch, with_turn
+from abey.core.edits import IllegalRecord, entries_with, map_open_calls, turns_with, with_answer
 from abey.core.forks import forked, made_at
 from abey.core.idempotency import noted
 from abey.core.lines import marked, rewound
 from abey.core.notes import repair_note
 from abey.core.seeds import seeded
-from abey.core.session import NoteEntry, Session
+from abey.core.session import NoteEntry, Session, Turn
 from abey.core.session_rules import with_rules
 from abey.core.titles import titled
 from abey.core.transitions import transition_after
@@ -36,10 +37,14 @@ from abey.protocol.session import Paused
 
 def fold(records: Iterable[j.Record]) -> Session | None:
     """The session that these records tell, or None without any. Raises IllegalRecord."""
-    session: Session | None = None
+    return reduce(apply, records, None)
+
+
+def after_each(session: Session | None, records: Iterable[j.Record]) -> Iterator[Session]:
+    """The session after each of the records that follow. Raises IllegalRecord."""
     for record in records:
         session = apply(session, record)
-    return session
+        yield session
 
 
 def apply(session: Session | None, record: j.Record) -> Session:
@@ -48,10 +53,15 @@ def apply(session: Session | None, record: j.Record) -> Session:
         return _created(record)
     if record.rev != session.revision + 1:
         raise IllegalRecord(f"record {record.rev} cannot follow revision {session.revision}")
-    after = marked(titled(_apply(session, record), record.data), record.rev)
-    transition = transition_after(after, record.data)
-    requests = noted(after.requests, record)
-    after = replace(after, revision=record.rev, updated_at=record.at, requests=requests, transition=transition)
+    after = titled(_apply(session, record), record.data)
+    after = replace(
+        after,
+        turns=marked(after, record.rev),
+        revision=record.rev,
+        updated_at=record.at,
+        requests=noted(after.requests, record),
+        transition=transition_after(after, record.data),
+    )
     return forked(after, record)
 
 
@@ -159,17 +169,20 @@ def _call_record(session: Session, record: j.Record) -> Session:
     batch = session.batch
     calls = batch.calls if batch is not None else ()
     place = next((place for place, call in enumerate(calls) if call.call_id == call_id), None)
-    if place is None:
+    if batch is None or place is None:
         raise IllegalRecord(f"record {record.rev}: {data.type} names call {call_id}, which is not open")
     counted = isinstance(data, j.CallDecided) and all(call.verdict is None for call in calls)
     # of many calls the others are not looked at: an answer may have thousands
     after = (*calls[:place], update_call(calls[place], record), *calls[place + 1 :])
-    session = with_batch(
-        session, lambda batch: replace(batch, calls=after, dispatched_rev=batch.dispatched_rev or record.rev)
-    )
+    changed = replace(batch, calls=after, dispatched_rev=batch.dispatched_rev or record.rev)
+
+    def swap(turn: Turn) -> Turn:
+        return replace(turn, entries=entries_with(turn, batch, changed), steps=turn.steps + counted)
+
+    turns = turns_with(session, swap)
     if isinstance(data, j.CallStarted) and data.child_id is not None:
-        session = replace(session, children=(*session.children, data.child_id))
-    return with_turn(session, lambda turn: replace(turn, steps=turn.steps + 1)) if counted else session
+        return replace(session, turns=turns, children=(*session.children, data.child_id))
+    return replace(session, turns=turns)
 
 
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
@@ -182,7 +195,7 @@ def _noted(session: Session, note: NoteEntry) -> Session:
     if not session.turns:
         return replace(session, untold=(*session.untold, note))
     turn = session.turns[-1]
-    return replace(session, turns=(*session.turns[:-1], replace(turn, entries=(*turn.entries, note))))
+    return replace(session, turns=session.turns.with_last(replace(turn, entries=(*turn.entries, note))))
 
 
 def _doubted(session: Session, spared: Callable[[Call], bool]) -> Session:

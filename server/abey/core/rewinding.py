@@ -5,8 +5,6 @@ Laws
 - A call that may have run does not run again until somebody has said so.
 """
 
-from dataclasses import replace
-
 from abey.core.children import let_go
 from abey.core.effects import Abort, EndRun
 from abey.core.events import Rewind
@@ -14,6 +12,7 @@ from abey.core.inputs import refuse_busy, refuse_stopped
 from abey.core.lines import at, ran_before
 from abey.core.machine import Draft
 from abey.core.session import open_calls
+from abey.core.values import replace
 from abey.protocol import journal as j
 
 

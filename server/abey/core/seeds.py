@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from abey.core.edits import IllegalRecord
 from abey.core.lines import kept
 from abey.core.portable import entries_of
+from abey.core.rows import Row
 from abey.core.seed_turns import Telling
 from abey.core.session import NoteEntry, Session, Turn
 from abey.core.values import replace
@@ -24,7 +25,7 @@ def seeded(session: Session, data: j.Seeded, record: j.Record) -> Session:
     lost = f"the transcript of the seed is lost: {seed.transcript}" if isinstance(seed.transcript, str) else None
     return replace(
         session,
-        turns=turns_of(seed, record),
+        turns=Row.of(turns_of(seed, record)),
         turns_before=seed.turn_count,
         user_id=seed.user_id,
         context=seed.context,

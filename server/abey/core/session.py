@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from abey.core.call import Call
+from abey.core.call import FINAL_STATES, Call
 from abey.core.conversation import Message
 from abey.core.idempotency import Requests
 from abey.core.marks import Mark
+from abey.core.rows import Row
+from abey.core.values import Referable
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import Block
-from abey.protocol.journal import (
-    Compacted,
-    Created,
-    InputQueued,
-    KeyedRequest,
-    ModelRequested,
-)
+from abey.protocol.journal import Compacted, Created, InputQueued, KeyedRequest, ModelRequested
 from abey.protocol.lines import Transition
 from abey.protocol.policy import Rule
 from abey.protocol.seeds import SeedEntry
@@ -31,8 +27,8 @@ Dropped = Literal["withdrawn", "rejected", "stopped"]
 """How an input ended that was never committed."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class InputEntry:
+@dataclass(frozen=True, slots=True)
+class InputEntry(Referable):
     """What a user says; with `repairs` we do, of what is wrong with the answer before it. `place`: among the entries of
     its record, where that has many."""
 
@@ -44,8 +40,8 @@ class InputEntry:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class AnswerEntry:
+@dataclass(frozen=True, slots=True)
+class AnswerEntry(Referable):
     """One answer of the model and the calls it asked for; `committed` once every call's result is in the transcript.
 
     `dispatched_rev` is the first record about one of its calls, and `committed_rev` the one with their results;
@@ -68,11 +64,11 @@ class AnswerEntry:
 
     @property
     def settled(self) -> bool:
-        return all(call.final for call in self.calls)
+        return all(call.state in FINAL_STATES for call in self.calls)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class NoteEntry:
+@dataclass(frozen=True, slots=True)
+class NoteEntry(Referable):
     """Something people should know; no model sees it, but what a seed has `told` that makes no sense, as it came."""
 
     text: str
@@ -112,7 +108,7 @@ class Line:
     """What a session was up to `revision`, when it left that: its open calls are closed as `rewound`."""
 
     revision: int
-    turns: tuple[Turn, ...] = ()
+    turns: Row[Turn] = Row()
     untold: tuple[NoteEntry, ...] = ()
     compactions: tuple[tuple[int, Compacted], ...] = ()
     stopped_rev: int | None = None
@@ -139,7 +135,7 @@ class Session:
     title: str
     titled: bool = False
     archived: bool = False
-    turns: tuple[Turn, ...] = ()
+    turns: Row[Turn] = Row()
     turns_before: int = 0
     user_id: str | None = None
     context: Json = None
@@ -179,36 +175,39 @@ class Session:
     @property
     def turn_count(self) -> int:
         """The turns begun so far, those included that a seed only counts."""
-        return self.turns[-1].n if self.turns else self.turns_before
+        return self.turns_before if self.turns.last is None else self.turns.last.n
 
     def remembers(self, request: KeyedRequest) -> bool:
         return request.key in self.requests
 
     @property
     def turn(self) -> Turn | None:
-        return self.turns[-1] if self.turns else None
+        return self.turns.last
 
     @property
     def open_turn(self) -> Turn | None:
-        turn = self.turn
+        turn = self.turns.last
         return turn if turn is not None and turn.end is None else None
 
     @property
     def batch(self) -> AnswerEntry | None:
         """The last answer of the open turn, while it has calls whose results are not in the transcript."""
         answer = self.last_answer
-        return answer if answer is not None and answer.calls and not answer.committed else None
+        return answer if answer is not None and answer.calls and answer.committed_rev is None else None
 
     @property
     def last_answer(self) -> AnswerEntry | None:
-        entries = self.open_turn.entries if self.open_turn else ()
-        return next((entry for entry in reversed(entries) if isinstance(entry, AnswerEntry)), None)
+        turn = self.turns.last
+        for entry in reversed(turn.entries) if turn is not None and turn.end is None else ():
+            if isinstance(entry, AnswerEntry):
+                return entry
+        return None
 
     @property
     def state(self) -> State:
         """What the next step would do (machine.md, State)."""
         turn = self.open_turn
-        if self.stopped:
+        if self.stopped_rev is not None:
             return "stopped"
         if turn is None:
             return "completed"
@@ -221,7 +220,9 @@ class Session:
 
 
 def _ends_with_an_answer(turn: Turn) -> bool:
-    last = next((entry for entry in reversed(turn.entries) if is_sent(entry)), None)
+    last = turn.entries[-1] if turn.entries else None
+    if isinstance(last, NoteEntry):
+        last = next((entry for entry in reversed(turn.entries) if is_sent(entry)), None)
     return isinstance(last, AnswerEntry) and not last.calls
 
 
@@ -232,7 +233,8 @@ def is_sent(entry: Entry) -> bool:
 
 def open_calls(session: Session) -> tuple[Call, ...]:
     """The calls of the open batch that have no result, in model order."""
-    return tuple(call for call in session.batch.calls if not call.final) if session.batch else ()
+    batch = session.batch
+    return tuple([call for call in batch.calls if call.state not in FINAL_STATES]) if batch is not None else ()
 
 
 def queue_order(session: Session) -> list[InputQueued]:

@@ -26,8 +26,14 @@ def counted(session: Session) -> tuple[Rule, ...]:
 
 def rules_used(records: tuple[j.Record, ...]) -> tuple[str, ...]:
     """The ids of the rules that decided in these records, once for every call."""
-    found = (rule_used(record.data) for record in records if isinstance(record.data, j.CallDecided | j.CallResolved))
-    return tuple(rule_id for rule_id in found if rule_id is not None)
+    used: list[str] = []
+    for record in records:
+        match record.data:
+            case j.CallDecided() | j.CallResolved() as data if (rule_id := rule_used(data)) is not None:
+                used.append(rule_id)
+            case _:
+                pass
+    return tuple(used)
 
 
 def rule_used(data: j.CallDecided | j.CallResolved) -> str | None:

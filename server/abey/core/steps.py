@@ -1,20 +1,20 @@
 """How a session moves: one model call or one tool phase at a time, as far as its run goes."""
 
-from dataclasses import replace
-
 from abey.core.agent import Agent
 from abey.core.budget import exhausted
 from abey.core.children import resumable
 from abey.core.compaction import due, summary_request
-from abey.core.conversation import ModelRequest, OfferedTool
+from abey.core.conversation import ModelRequest
 from abey.core.dispatch import continue_phase, dispatch, startable
 from abey.core.effects import AskModel, EndRun, ListTools
 from abey.core.events import Run
 from abey.core.finding import holds_input
 from abey.core.history import history, request_hash
 from abey.core.machine import ActiveRun, Draft, Invocation
+from abey.core.offering import offered_tools
 from abey.core.session import AnswerEntry, Session, open_calls
 from abey.core.turns import commit_batch, end_turn, finish_closing, reach_limit
+from abey.core.values import replace
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.session import Driver
@@ -28,7 +28,7 @@ def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), inpu
     generation = draft.work.generation + 1
     active = ActiveRun(run, generation, awaits=awaits, input_id=input_id)
     work = replace(draft.work, generation=generation, run=active, rested=frozenset())
-    return replace(draft.with_work(work), generation=generation)
+    return replace(draft, work=work, generation=generation)
 
 
 def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), input_id: str | None = None) -> Draft:
@@ -36,7 +36,7 @@ def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), in
     waits for it."""
     promise = ActiveRun(run, draft.work.generation + 1, awaits=awaits, input_id=input_id)
     work = replace(draft.work, generation=promise.generation, promised=(*draft.work.promised, promise))
-    return replace(draft.with_work(work), generation=promise.generation)
+    return replace(draft, work=work, generation=promise.generation)
 
 
 def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft:
@@ -44,8 +44,8 @@ def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft
     active = draft.work.run
     if active is None:
         return draft
-    draft = draft.do(EndRun(active.generation, outcome, active.steps, error))
-    return draft.with_work(replace(draft.work, run=None))
+    ended = EndRun(active.generation, outcome, active.steps, error)
+    return replace(draft, work=replace(draft.work, run=None), effects=(*draft.effects, ended))
 
 
 def settle(draft: Draft) -> Draft:
@@ -128,22 +128,22 @@ def _continue_tools(draft: Draft) -> Draft:
 
 
 def _advance(draft: Draft, active: ActiveRun) -> Draft:
-    run, session = active.run, draft.session
-    if session.stopped:
+    run, session, state = active.run, draft.session, draft.session.state
+    if state == "stopped":
         return end_run(draft, _turn_outcome(draft, run))
-    if active.turn_over and (run.once or run.ends_with_turn or session.state == "completed"):
+    if active.turn_over and (run.once or run.ends_with_turn or state == "completed"):
         return end_run(draft, _turn_outcome(draft, run))
     if run.once and active.steps:
-        return end_run(draft, "completed" if session.state == "completed" else "advanced")
+        return end_run(draft, "completed" if state == "completed" else "advanced")
     if draft.context.draining or (session.paused and not run.once):
         return end_run(draft, "paused")
-    if session.state == "completed":
+    if state == "completed":
         return end_run(draft, "completed")
     if run.max_steps is not None and active.steps >= run.max_steps:
         return end_run(draft, "limit")
-    if draft.context.full is not None and (session.state in ("userTurn", "llmTurn") or _has_work(draft)):
+    if draft.context.full is not None and (state in ("userTurn", "llmTurn") or _has_work(draft)):
         return end_run(draft, "failed", draft.context.full)
-    if draft.context.no_tools is not None and (session.state == "llmTurn" or startable(session)):
+    if draft.context.no_tools is not None and (state == "llmTurn" or startable(session)):
         return end_run(draft, "failed", draft.context.no_tools)
     after = _begin_step(draft)
     if after is not draft or (run.patient and not run.synchronous):
@@ -165,7 +165,7 @@ def _turn_outcome(draft: Draft, run: Run) -> str:
 
 
 def _begin_step(draft: Draft) -> Draft:
-    match draft.session.state:
+    match state := draft.session.state:
         case "userTurn" | "llmTurn":
             draft = _on_behalf(draft).with_latest_agent()
             if draft.context.agent.unlisted:
@@ -173,7 +173,7 @@ def _begin_step(draft: Draft) -> Draft:
             reached = exhausted(draft.session, draft.context.agent)
             if reached is not None:
                 return reach_limit(draft, reached)
-            return _ask_model(draft) if draft.session.state == "userTurn" else dispatch(draft)
+            return _ask_model(draft) if state == "userTurn" else dispatch(draft)
         case "partialUserTurn" if _has_work(draft):
             draft = _on_behalf(draft).with_latest_agent()
             if draft.context.agent.unlisted:
@@ -218,8 +218,7 @@ def _ask_model(draft: Draft) -> Draft:
 
 
 def _request(session: Session, agent: Agent) -> ModelRequest:
-    offered = (tool for tool in agent.tools.values() if tool.offered)
-    tools = tuple(OfferedTool(tool.name, tool.description, tool.parameters) for tool in offered)
+    tools = offered_tools(agent)
     return ModelRequest(agent.system_prompt, history(session), tools, session.tries, agent.output_schema)
 
 

@@ -7,7 +7,7 @@ Laws
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from abey.core.agent import Agent
 from abey.core.answering import seal, told
@@ -47,7 +47,7 @@ from abey.core.events import (
 from abey.core.idempotency import Keyed
 from abey.core.inputs import drive, pause, send, start, update
 from abey.core.isolation import isolate
-from abey.core.machine import Context, Draft, Machine
+from abey.core.machine import Context, Draft, Machine, Work
 from abey.core.model_answers import answered
 from abey.core.model_failures import model_failed
 from abey.core.questions import ask
@@ -56,9 +56,11 @@ from abey.core.remembering import change_rules
 from abey.core.replay import apply
 from abey.core.rewinding import rewind
 from abey.core.seeding import plant, reseed
+from abey.core.session import Session
 from abey.core.steps import settle
 from abey.core.tripping import tripped
 from abey.core.turns import close, finish_closing
+from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 
@@ -66,13 +68,14 @@ from abey.protocol.base import Json
 @dataclass(frozen=True, slots=True)
 class Transition:
     """What an event came to. `generation` is the run that the request waits for, if it waits for one, and `answer` what
-    else it is told, without the session.
+    else it is told, without the session. `sessions` are those after each of the records.
 
     `agent` is the version that the step now running began with.
     """
 
     machine: Machine
     records: tuple[j.Record, ...]
+    sessions: tuple[Session, ...]
     effects: tuple[Effect, ...]
     generation: int | None
     agent: Agent
@@ -82,7 +85,7 @@ class Transition:
 def transition(machine: Machine, event: Event, context: Context, keyed: Keyed | None = None) -> Transition:
     """The machine after `event`, which a request with a key came with if `keyed` says so. Raises AbeyError where the
     event is not legal, before anything is built."""
-    draft = Draft(machine, context, untold=() if keyed is None else (keyed.request,))
+    draft = Draft(machine.session, machine.work, context, untold=() if keyed is None else (keyed.request,))
     if machine.work.phase == "none":
         draft = draft.with_latest_agent()
     return _done(settle(_decide(draft, event)), event, keyed)
@@ -92,15 +95,16 @@ def begin(event: Start, context: Context, keyed: Keyed | None = None) -> Transit
     """A session that did not exist: its first record, and what follows from it."""
     rev = 1 if event.seed is None else event.seed.revision + 1
     created = j.Record(rev, context.now, event.created, keyed.request if keyed else None)
-    machine = Machine(apply(None, created))
-    draft = Draft(machine, context, records=(created,))
+    session = apply(None, created)
+    draft = Draft(session, Work(), context, (created,), (session,))
     begun = start(draft, event) if event.seed is None else plant(draft, event.seed, event.created.client)
     return _done(settle(begun), event, keyed)
 
 
 def _done(draft: Draft, event: Event, keyed: Keyed | None) -> Transition:
     answer, draft = told(draft, event), seal(draft, event, keyed)
-    return Transition(draft.machine, draft.records, draft.effects, draft.generation, draft.context.agent, answer)
+    machine, agent = Machine(draft.session, draft.work), draft.context.agent
+    return Transition(machine, draft.records, draft.sessions, draft.effects, draft.generation, agent, answer)
 
 
 def _decide(draft: Draft, event: Event) -> Draft:

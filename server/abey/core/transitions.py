@@ -16,9 +16,11 @@ def transition_after(session: Session, data: j.RecordData) -> Transition | None:
 
     Other records are none; what goes back, or begins with a value of elsewhere, has made those that led there.
     """
-    if isinstance(data, j.Rewound | j.Seeded):
-        return last_transition(session)
-    return _TRANSITIONS.get(data.type, session.transition)
+    match data:
+        case j.Rewound() | j.Seeded():
+            return last_transition(session)
+        case _:
+            return _TRANSITIONS.get(data.type, session.transition)
 
 
 def last_transition(session: Session) -> Transition | None:

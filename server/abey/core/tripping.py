@@ -1,12 +1,11 @@
 """Extensions that end what a model call belongs to: the turn, or the session (machine.md, Extensions)."""
 
-from dataclasses import replace
-
 from abey.core.budget import priced
 from abey.core.events import Tripped
 from abey.core.machine import Closing, Draft
 from abey.core.steps import step_over
 from abey.core.turns import begin_closing, end_turn
+from abey.core.values import replace
 from abey.protocol import journal as j
 
 

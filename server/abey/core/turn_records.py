@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from abey.core.budget import total
 from abey.core.call import Call
-from abey.core.edits import IllegalRecord, with_turn
+from abey.core.edits import IllegalRecord, turns_with, with_turn
 from abey.core.history import turn_digest, turn_messages
 from abey.core.session import (
     AnswerEntry,
@@ -31,7 +31,7 @@ def with_input(session: Session, data: j.Input, record: j.Record) -> Session:
     if turn is None:
         number = session.turn_count + 1
         turn = Turn(data.turn_id, number, record.at, (*session.untold, entry), began_rev=record.rev)
-        return replace(session, turns=(*session.turns, turn), last_error=None, untold=())
+        return replace(session, turns=session.turns.with_next(turn), last_error=None, untold=())
     if turn.turn_id != data.turn_id:
         raise IllegalRecord(f"record {record.rev}: input for turn {data.turn_id} while {turn.turn_id} is open")
     return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
@@ -43,7 +43,7 @@ def continued(session: Session, data: j.Continued, record: j.Record) -> Session:
     session = _unqueued(session, data.input_id)
     number, began = session.turn_count + 1, record.rev
     turn = Turn(data.turn_id, number, record.at, session.untold, continues=data.input_id, began_rev=began)
-    return replace(session, turns=(*session.turns, turn), last_error=None, untold=())
+    return replace(session, turns=session.turns.with_next(turn), last_error=None, untold=())
 
 
 def withdrawn(session: Session, data: j.Withdrawn) -> Session:
@@ -52,8 +52,15 @@ def withdrawn(session: Session, data: j.Withdrawn) -> Session:
 
 def model_requested(session: Session, data: j.ModelRequested, note: NoteEntry) -> Session:
     counted = 0 if data.sums_up is not None else 1
-    session = with_turn(interrupted(session), lambda turn: replace(turn, steps=turn.steps + counted))
-    return replace(session, asked=data, asked_note=note, config_hash=data.config_hash, driven_by=data.driven_by)
+    session = interrupted(session)
+    return replace(
+        session,
+        turns=turns_with(session, lambda turn: replace(turn, steps=turn.steps + counted)),
+        asked=data,
+        asked_note=note,
+        config_hash=data.config_hash,
+        driven_by=data.driven_by,
+    )
 
 
 def interrupted(session: Session) -> Session:
@@ -75,9 +82,14 @@ def answered(session: Session, data: j.Candidate, record: j.Record) -> Session:
         for call in data.calls
     )
     entry = AnswerEntry(data.step_id, data.blocks, calls, data.finish_reason, record.rev, record.at)
-    session = with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
+
+    def add(turn: Turn) -> Turn:
+        return replace(turn, entries=(*turn.entries, entry), usage=total(turn.usage, data.usage))
+
     return replace(
-        spent(session, data.usage),
+        session,
+        turns=turns_with(session, add),
+        usage=total(session.usage, data.usage),
         context_tokens=data.usage.input_tokens + data.usage.output_tokens or None,
         tries=session.tries + data.attempts,
         asked=None,
@@ -90,8 +102,8 @@ def spent(session: Session, usage: Usage | None) -> Session:
     """What a model call used counts for the session and for the turn that it was made in."""
     if usage is None:
         return session
-    session = replace(session, usage=total(session.usage, usage))
-    return with_turn(session, lambda turn: replace(turn, usage=total(turn.usage, usage)))
+    turns = turns_with(session, lambda turn: replace(turn, usage=total(turn.usage, usage)))
+    return replace(session, turns=turns, usage=total(session.usage, usage))
 
 
 def _ruling(data: j.Candidate, call_id: str) -> Ruling | None:
@@ -177,6 +189,8 @@ def _without_idle_continues(session: Session) -> Session:
 
 
 def _unqueued(session: Session, input_id: str) -> Session:
+    if not session.queue:
+        return session
     return replace(session, queue=tuple(queued for queued in session.queue if queued.input_id != input_id))
 
 

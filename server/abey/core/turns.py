@@ -1,12 +1,11 @@
 """How a batch is committed and how a turn ends: with the next input, if one waits."""
 
-from dataclasses import replace
-
 from abey.core.children import end_children, let_go
 from abey.core.effects import Abort, StartGrace
 from abey.core.events import Cancel, Stop
 from abey.core.machine import Closing, Draft
 from abey.core.session import AnswerEntry, open_calls, queue_order
+from abey.core.values import replace
 from abey.protocol import journal as j
 
 

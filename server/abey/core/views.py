@@ -109,6 +109,12 @@ def items(session: Session) -> Iterator[t.Item]:
         yield from turn_items(turn)
 
 
+def newest_items(session: Session) -> Iterator[t.Item]:
+    """The same from its end, so that who wants the last ones builds no others."""
+    for turn in reversed(session.turns):
+        yield from reversed(tuple(turn_items(turn)))
+
+
 def turn_items(turn: Turn) -> Iterator[t.Item]:
     for entry in turn.entries:
         match entry:

@@ -1,4 +1,4 @@
-"""Of all the calls of a session: the tokens they were given, and when the next that waits expires."""
+"""Of all the calls of a session: the tokens they were given, and when those that wait expire."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,10 @@ def issued_tokens(session: Session) -> Iterator[str]:
     return iter(dict.fromkeys(call.verdict.token for call in calls if call.verdict is not None))
 
 
-def next_deadline(session: Session, now: Timestamp) -> Timestamp | None:
-    """When the next of the waiting calls expires, if one will after `now`."""
-    deadlines = [
+def deadlines(session: Session) -> list[Timestamp]:
+    """When the waiting calls expire that will."""
+    return [
         call.verdict.expires_at
         for call in open_calls(session)
         if call.state == "deferred" and call.verdict is not None and call.verdict.expires_at is not None
     ]
-    return min((deadline for deadline in deadlines if deadline > now), default=None)

@@ -1,9 +1,11 @@
 """What a transition of a session may know of the world, put together for each of them."""
 
+from collections.abc import Callable
+
 from abey.core.agent import Agent
 from abey.core.events import ChangeRules, Complete, Event, Isolate
 from abey.core.machine import Context
-from abey.core.policy import NO_LAWS
+from abey.core.policy import NO_LAWS, Laws
 from abey.core.session import Session
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of, timestamp
@@ -38,7 +40,9 @@ class Contexts:
 
     async def latest(self, session: Session) -> Agent:
         """What the next step of the session works with, with all its tools as far as they are known."""
-        agent = self._versions.keep(await self._versions.prepared(session))
+        if session.created.agent_file is not None:
+            await self._versions.prepare(session)
+        agent = self._versions.keep(self._versions.latest(session))
         return self._ports.toolbox.equip(agent, session)
 
     async def of_nothing(self, agent: Agent) -> Context:
@@ -67,8 +71,20 @@ class Contexts:
             draining=draining,
             no_tools=self._disk.refusal(millis),
             full=ports.quota.refusal(live) if live else None,
-            laws=ports.laws.of(session) if session else NO_LAWS,
+            lawgiver=_looked_up_once(lambda: ports.laws.of(session) if session else NO_LAWS),
             preview=ports.preview,
             child_outcome=ports.children.outcome,
             no_sandbox=ports.isolation.why_not,
         )
+
+
+def _looked_up_once(look_up: Callable[[], Laws]) -> Callable[[], Laws]:
+    """Not before somebody asks: it takes a look at files."""
+    found: list[Laws] = []
+
+    def laws() -> Laws:
+        if not found:
+            found.append(look_up())
+        return found[0]
+
+    return laws

@@ -8,7 +8,7 @@ from itertools import takewhile
 from abey.core.abridging import abridged
 from abey.core.agent import Agent
 from abey.core.projection import Mark, marks_of, render
-from abey.core.replay import apply
+from abey.core.replay import after_each
 from abey.core.session import Session
 from abey.protocol.journal import Record
 from abey.protocol.queries import AgentsEvent
@@ -47,13 +47,12 @@ class EventLog:
 
     def add(self, records: Sequence[Record]) -> None:
         """One unit of the journal, in order."""
-        self.take(self.ahead(records))
+        self.take(self.ahead(records, tuple(after_each(self.session, records))))
 
-    def ahead(self, records: Sequence[Record]) -> Sequence[Logged]:
-        """What the next unit will be here; nothing is changed yet."""
+    def ahead(self, records: Sequence[Record], sessions: Sequence[Session]) -> Sequence[Logged]:
+        """What the next unit will be here, with the session after each of its records; nothing is changed yet."""
         logged, before, seq = list[Logged](), self.session, self.next_seq
-        for record in records:
-            after = apply(before, record)
+        for record, after in zip(records, sessions, strict=True):
             marks = marks_of(record, before, after, last=record is records[-1])
             logged.append(Logged(seq, record, before, after, marks))
             before, seq = after, seq + len(marks)
@@ -61,9 +60,19 @@ class EventLog:
 
     def take(self, logged: Sequence[Logged]) -> None:
         """The next unit, as `ahead` gave it."""
-        self._kept.extend(one for one in logged if one.marks)
+        self._kept.extend([one for one in logged if one.marks])
         if logged:
             self.session, self.next_seq = logged[-1].after, logged[-1].next_seq
+
+    def lacks(self, after: int) -> bool:
+        """Whether events after that number are told of by records that were never added here, but would be kept."""
+        return after + 1 < self.oldest_seq and len(self._kept) < KEPT_RECORDS
+
+    def recall(self, whole: "EventLog") -> None:
+        """Keeps, as far as there is room, what a log of the whole journal has before the oldest event here."""
+        older = [one for one in whole._kept if one.next_seq <= self.oldest_seq]
+        room = KEPT_RECORDS - len(self._kept)
+        self._kept.extendleft(older[: -room - 1 : -1])
 
     def since(self, after: int, limit: int, agent_of: AgentOf) -> tuple[AgentsEvent, ...] | None:
         """At most `limit` events after that number; None where they are not kept any more, or were never there.

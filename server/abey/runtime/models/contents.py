@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ DEEPEST = 200
 """Levels of a call's arguments that are sent as JSON."""
 
 
-def tidy(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def tidy(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages without what providers refuse: blank texts, messages that say nothing, and, where one of those
     was left out, two messages of the user in a row."""
     tidied: list[Message] = []

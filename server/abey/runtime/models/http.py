@@ -5,6 +5,7 @@ import asyncio
 import logging
 import os
 import ssl
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -88,6 +89,8 @@ def _translated(httpx: Any, where: str) -> Iterator[None]:
 
 def library() -> Any:
     """httpx, imported at the first call: it takes a while. What it logs holds URLs and headers."""
+    # httpx does without its command line where that cannot be imported; with it come click, rich and pygments
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # as the import system has it
     import httpx
 
     for name in ("httpx", "httpcore"):

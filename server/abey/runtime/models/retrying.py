@@ -1,9 +1,9 @@
 """Tries a model call again where trying again may help (protocol.md, Errors)."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from abey.core.conversation import ModelAnswer, ModelRequest
+from abey.core.values import replace
 from abey.errors import ModelFailed
 from abey.runtime.ports import Clock, Model, OnDelta
 from abey.runtime.signals import being_cancelled

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from abey.core.conversation import AskedCall, Message, ModelAnswer, ModelRequest, UserMessage
 from abey.errors import ModelFailed
@@ -53,25 +53,25 @@ class Scripted:
         for number, delta in enumerate(_deltas(entry.thinking or "", text)):
             if number and entry.chunk_ms:
                 await self._clock.sleep(entry.chunk_ms / 1000)
-            shown = delta.text if left is None else delta.text[:left]
-            left = None if left is None else left - len(shown)
-            if shown:
-                on_delta(Delta(delta.kind, shown))
+            if left is not None:
+                delta = Delta(delta.kind, delta.text[:left])
+                left -= len(delta.text)
+            if delta.text:
+                on_delta(delta)
             if left == 0:
                 break
         if entry.cut_after is not None:
             raise ModelFailed("transient", f"the stream broke after {entry.cut_after} characters")
 
 
-def _deltas(thinking: str, text: str) -> Iterator[Delta]:
-    for kind, whole in (("thinking", thinking), ("answer", text)):
-        for token in _TOKEN.finditer(whole):
-            yield Delta(kind, token[0])
+def _deltas(thinking: str, text: str) -> list[Delta]:
+    told = (("thinking", thinking), ("answer", text))
+    return [Delta(kind, token) for kind, whole in told for token in _TOKEN.findall(whole)]
 
 
-def _last_input(messages: tuple[Message, ...]) -> str:
-    inputs = [message for message in messages if isinstance(message, UserMessage)]
-    return "\n".join(part.text for part in inputs[-1].parts if isinstance(part, TextPart))
+def _last_input(messages: Sequence[Message]) -> str:
+    last = next(message for message in reversed(messages) if isinstance(message, UserMessage))
+    return "\n".join(part.text for part in last.parts if isinstance(part, TextPart))
 
 
 def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:

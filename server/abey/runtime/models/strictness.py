@@ -1,13 +1,32 @@
-"""What the strictest provider refuses in a history: the first fault of a request, by name."""
+"""What the strictest provider refuses in a history: the first fault of a request, by name.
+
+A history that has grown since the last request is checked where it has grown: the rest was found to be sound.
+"""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, assert_never
 
-from abey.core.conversation import AssistantMessage, CallMessage, Message, ModelRequest, ResultMessage, UserMessage
+from abey.core.conversation import AssistantMessage, Message, ModelRequest, OfferedTool, ResultMessage, UserMessage
+from abey.core.once import once
+from abey.core.rows import Fold, Names, folded
 from abey.protocol.transcript import TextPart
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """So many messages, the last of them `last`: the ids of all calls, of those that have no result yet, and the first
+    fault."""
+
+    count: int = 0
+    last: Message | None = None
+    ids: Names = Names()
+    open_calls: tuple[str, ...] = ()
+    fault: str | None = None
 
 
 def fault_of(request: ModelRequest) -> str | None:
@@ -16,54 +35,73 @@ def fault_of(request: ModelRequest) -> str | None:
     Every call is answered once, in place and in order; roles take turns, the user first; no call id twice; no lone
     surrogates anywhere.
     """
-    halves = (where for where, text in _texts(request) if _LONE_SURROGATE.search(text))
-    return misfit_of(request) or next((f"{where} holds a lone surrogate" for where in halves), None)
+    return misfit_of(request) or _misspelling(request)
 
 
 def misfit_of(request: ModelRequest) -> str | None:
     """The same, but for the texts: what no spelling of the request can mend."""
-    return next(_misfits(request.messages), None)
+    paired = folded(_PAIRING, request.messages)
+    if paired.fault is not None:
+        return paired.fault
+    if paired.last is None:
+        return "the history is empty"
+    if paired.open_calls:
+        return f"call {paired.open_calls[0]!r} has no result"
+    last = paired.last
+    return "the last message is the model's own" if isinstance(last, AssistantMessage) and not last.calls else None
 
 
-def _misfits(messages: tuple[Message, ...]) -> Iterator[str]:
-    if not messages:
-        yield "the history is empty"
+def _misspelling(request: ModelRequest) -> str | None:
+    """Where a lone surrogate is."""
+    where = None
+    if _is_broken(request.system_prompt):
+        where = "the system prompt"
+    elif not all(map(_offers_well, request.tools)):
+        where = next(f"tool {tool.name!r}" for tool in request.tools if not _offers_well(tool))
+    elif not folded(_SPELLING, request.messages):
+        at = next(at for at, message in enumerate(request.messages, 1) if not _spell(True, message))
+        where = f"message {at}"
+    return None if where is None else f"{where} holds a lone surrogate"
+
+
+def _pair(before: _Paired, message: Message) -> _Paired:
+    if before.fault is not None:
+        return before
+    ids, open_calls = before.ids, before.open_calls
+    match message:
+        case ResultMessage():
+            open_calls = tuple([call for call in open_calls if call != message.call_id])
+        case UserMessage():
+            open_calls = ()
+        case AssistantMessage():
+            open_calls = tuple([call.call_id for call in message.calls])
+            ids = reduce(Names.with_name, open_calls, ids)
+        case _:
+            assert_never(message)
+    return _Paired(before.count + 1, message, ids, open_calls, next(_faults(before, message), None))
+
+
+_PAIRING = Fold(_Paired(), _pair)
+
+
+def _faults(before: _Paired, message: Message) -> Iterator[str]:
+    at = before.count + 1
+    if isinstance(message, ResultMessage):
+        yield from _result_fault(message.call_id, before, at)
         return
-    yield from _pairing(messages)
-    if isinstance(messages[-1], AssistantMessage) and not messages[-1].calls:
-        yield "the last message is the model's own"
+    if before.open_calls:
+        yield f"call {before.open_calls[0]!r} has no result before message {at}"
+    yield from _role_fault(before.last, message, at)
+    if isinstance(message, AssistantMessage):
+        yield from _id_faults([call.call_id for call in message.calls], before.ids)
 
 
-def _pairing(messages: tuple[Message, ...]) -> Iterator[str]:
-    open_calls: list[str] = []
-    seen: set[str] = set()
-    before: Message | None = None
-    for at, message in enumerate(messages, 1):
-        match message:
-            case ResultMessage():
-                yield from _result_fault(message.call_id, open_calls, seen, at)
-                open_calls = [call for call in open_calls if call != message.call_id]
-            case UserMessage() | AssistantMessage():
-                if open_calls:
-                    yield f"call {open_calls[0]!r} has no result before message {at}"
-                yield from _role_fault(before, message, at)
-                calls = message.calls if isinstance(message, AssistantMessage) else ()
-                yield from _id_faults(calls, seen)
-                open_calls = [call.call_id for call in calls]
-                seen.update(open_calls)
-            case _:
-                assert_never(message)
-        before = message
-    if open_calls:
-        yield f"call {open_calls[0]!r} has no result"
-
-
-def _result_fault(call_id: str, open_calls: list[str], seen: set[str], at: int) -> Iterator[str]:
-    if call_id not in open_calls:
-        fault = "is answered twice, or out of its place" if call_id in seen else "was never made"
+def _result_fault(call_id: str, before: _Paired, at: int) -> Iterator[str]:
+    if call_id not in before.open_calls:
+        fault = "is answered twice, or out of its place" if call_id in before.ids else "was never made"
         yield f"message {at} answers call {call_id!r}, which {fault}"
-    elif call_id != open_calls[0]:
-        yield f"message {at} answers call {call_id!r} before call {open_calls[0]!r}"
+    elif call_id != before.open_calls[0]:
+        yield f"message {at} answers call {call_id!r} before call {before.open_calls[0]!r}"
 
 
 def _role_fault(before: Message | None, message: UserMessage | AssistantMessage, at: int) -> Iterator[str]:
@@ -77,24 +115,30 @@ def _role_fault(before: Message | None, message: UserMessage | AssistantMessage,
         yield f"message {at} is the user's, and so is the one before it"
 
 
-def _id_faults(calls: tuple[CallMessage, ...], seen: set[str]) -> Iterator[str]:
-    ids = [call.call_id for call in calls]
+def _id_faults(ids: list[str], known: Names) -> Iterator[str]:
     for at, call_id in enumerate(ids):
         if not call_id:
             yield "a call has an empty id"
-        if call_id in seen or call_id in ids[:at]:
+        if call_id in known or call_id in ids[:at]:
             yield f"two calls have the id {call_id!r}"
 
 
-def _texts(request: ModelRequest) -> Iterator[tuple[str, str]]:
-    """Every text that is sent, with the name of its place."""
-    yield "the system prompt", request.system_prompt
-    for tool in request.tools:
-        for text in _strings([tool.name, tool.description, dict(tool.parameters)]):
-            yield f"tool {tool.name!r}", text
-    for at, message in enumerate(request.messages, 1):
-        for text in _message_texts(message):
-            yield f"message {at}", text
+def _spell(well: bool, message: Message) -> bool:
+    return well and not any(map(_is_broken, _message_texts(message)))
+
+
+_SPELLING = Fold(True, _spell)
+"""Whether no message holds a lone surrogate."""
+
+
+@once
+def _offers_well(tool: OfferedTool) -> bool:
+    """Whether it holds none."""
+    return not any(map(_is_broken, _strings([tool.name, tool.description, dict(tool.parameters)])))
+
+
+def _is_broken(text: str) -> bool:
+    return not text.isascii() and _LONE_SURROGATE.search(text) is not None
 
 
 def _message_texts(message: Message) -> Iterator[str]:
