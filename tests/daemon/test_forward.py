@@ -196,6 +196,31 @@ def test_a_ledger_keeps_what_is_asked_until_it_is_answered() -> None:
     assert len(ledger.last_words()) == 1
 
 
+ASKED = [1, "1", 0, -7, 'a"b\\', 'é\x7f"', "", "result", 2]
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_answers_are_known_by_their_beginning_and_by_the_whole_of_them(separators: tuple[str, str]) -> None:
+    """Ours begin with their id; those of another daemon need not."""
+    ledger = Ledger(print)
+    for request_id in ASKED:
+        ledger.asks(frame(json.dumps({"id": request_id, "method": "m"}).encode()))
+    for request_id in ASKED[:-1]:
+        answer = {"jsonrpc": "2.0", "id": request_id, "result": {"id": 2, "method": "m"}}
+        ledger.answers(json.dumps(answer, separators=separators).encode())
+        ledger.answers(json.dumps({"jsonrpc": "2.0", "method": "n", "id": 2}, separators=separators).encode())
+    assert [json.loads(reply)["id"] for reply in ledger.last_words()] == [2]
+
+
+def test_answers_and_events_are_passed_on_without_being_read() -> None:
+    ledger = Ledger(print)
+    ledger.asks(frame(b'{"id":0,"method":"initialize"}') + frame(b'{"id":1,"method":"m"}'))
+    ledger.answers(b'{"jsonrpc":"2.0","id":0,"result":{}}')
+    ledger.answers(b'{"jsonrpc":"2.0","method":"agents/event","params":no JSON')
+    ledger.answers(b'{"jsonrpc":"2.0","id":1,"result":no JSON')
+    assert ledger.last_words() == []
+
+
 @pytest.mark.parametrize(("build", "told"), [(VERSION, False), ("0.0.9", True), ("0.0.9\x1b[2J\n", True), (9, True)])
 def test_a_daemon_of_another_build_is_used_and_named(build: Any, told: bool) -> None:
     lines: list[str] = []

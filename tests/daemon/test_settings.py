@@ -32,8 +32,9 @@ def test_settings_have_defaults() -> None:
 
 def test_settings_are_what_was_said() -> None:
     env = {**ENV, "ABEY_DURABILITY": "process", "ABEY_LOG": "DEBUG"}
-    said = read_settings(["--stdio", "--standalone", "--idle-exit", "5"], env)
-    assert (said.mode, said.durability, said.log_level, said.idle_exit) == ("standalone", "process", "debug", 5.0)
+    said = read_settings(["--stdio", "--standalone", "--idle-exit", "5", "--rest-after", "0.5"], env)
+    assert (said.mode, said.durability, said.log_level) == ("standalone", "process", "debug")
+    assert (said.idle_exit, said.rest_after) == (5.0, 0.5)
     assert read_settings([], {**ENV, "ABEY_LOG_FORMAT": "json"}).log_format == "json"
     assert read_settings(["--log-level", "error"], env).log_level == "error"
 
@@ -57,6 +58,7 @@ def test_stdio_alone_is_the_forwarder() -> None:
         (["--standalone"], {}, "--standalone serves stdio itself: say --stdio, too"),
         (["--idle-exit", "0"], {}, "argument --idle-exit: 0 is no number of seconds above 0"),
         (["--idle-exit", "nan"], {}, "argument --idle-exit: nan is no number of seconds above 0"),
+        (["--rest-after", "0"], {}, "argument --rest-after: 0 is no number of seconds above 0"),
         (["--idle-exit", "soon"], {}, "argument --idle-exit: invalid _seconds value: 'soon'"),
         ([], {"ABEY_DURABILITY": "none"}, "ABEY_DURABILITY is power or process, not 'none'"),
         ([], {"ABEY_LOG_FORMAT": "xml"}, "ABEY_LOG_FORMAT is text or json, not 'xml'"),

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from typing import Any
+from weakref import ref
 
 import pytest
 from support.stories import dispatched
@@ -51,9 +52,14 @@ class Place:
         self.log = EventLog()
         self.world = world
         self._logged = 0
-        self.subscriptions = Subscriptions(lambda _: self.log, lambda _: None)
+        self.written = 0
+        self.subscriptions = Subscriptions(lambda _: self.log, self._agent_of)
         self.publisher = Publisher(self.subscriptions, coalesce_seconds=0)
         self.grow()
+
+    def _agent_of(self, _: object) -> None:
+        """Asked once for every event that is written out."""
+        self.written += 1
 
     def grow(self) -> None:
         """Takes what the world has recorded, unit by unit, and tells."""
@@ -78,6 +84,22 @@ def place() -> Place:
     return Place(dispatched("ask"))
 
 
+class Held:
+    """Stands for a session in memory."""
+
+
+def test_what_somebody_is_attached_to_is_held_until_nobody_is(place: Place) -> None:
+    early, late, held = Listening("early"), Listening("late"), Held()
+    known = ref(held)
+    for one in (early, late):
+        place.subscriptions.add(one.peer, "s1", 0, deltas=False, held=held)
+    del held
+    place.subscriptions.remove(early.peer, "s1")
+    assert known() is not None
+    place.subscriptions.left(late.peer)
+    assert known() is None
+
+
 async def test_everybody_attached_hears_every_event_once_and_in_order(place: Place) -> None:
     early, late = Listening("early"), Listening("late")
     place.attach(early, 0)
@@ -91,6 +113,38 @@ async def test_everybody_attached_hears_every_event_once_and_in_order(place: Pla
     last = place.log.next_seq
     assert (early.numbers, late.numbers) == (list(range(1, last)), list(range(seen + 1, last)))
     assert last > seen + 1
+
+
+async def test_events_are_written_out_once_however_many_are_attached_and_whoever_is_answered_first(
+    place: Place,
+) -> None:
+    everybody = [Listening(f"{number}") for number in range(5)]
+    for one in everybody:
+        place.attach(one, 0)
+    place.grow()
+    place.subscriptions.settle(everybody[3].peer)
+    told = everybody[3].numbers
+    await turns_of_the_loop()
+    assert (place.written, told) == (len(told), list(range(1, place.log.next_seq)))
+    assert [one.numbers for one in everybody] == [told] * 5
+    place.world.send(e.Cancel(None, None, everybody[0].peer.client))
+    place.grow()
+    await turns_of_the_loop()
+    assert [one.numbers for one in everybody] == [list(range(1, place.log.next_seq))] * 5
+    assert place.written == place.log.next_seq - 1
+
+
+async def test_what_happens_after_one_was_answered_is_written_out_anew(place: Place) -> None:
+    first, second = Listening("first"), Listening("second")
+    for one in (first, second):
+        place.attach(one)
+    seen = place.log.next_seq - 1
+    place.grow()
+    place.subscriptions.settle(first.peer)
+    place.world.send(e.Cancel(None, None, first.peer.client))
+    place.grow()
+    await turns_of_the_loop()
+    assert first.numbers == second.numbers == list(range(seen + 1, place.log.next_seq))
 
 
 async def test_events_go_out_after_what_the_loop_has_to_do_first(place: Place) -> None:

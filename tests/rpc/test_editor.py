@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lsprotocol import types as lsp
+from pygls.capabilities import ServerCapabilitiesBuilder
 from support.raw_peer import Stage, connected
 
-from abey.rpc.editor import FOLDERS, Editor, editor
+from abey.rpc.editor import FOLDERS, MEMBERS, Editor, editor
 
 A, B, C = Path("/a"), Path("/b c"), Path("/c")
 
@@ -91,3 +94,25 @@ async def test_a_peer_knows_its_editor() -> None:
 def test_capabilities_that_cannot_be_read_are_none(capabilities: Any) -> None:
     known = editor({"capabilities": capabilities})
     assert (known.encoding, known.capabilities.text_document) == (lsp.PositionEncodingKind.Utf16, None)
+
+
+NAMED = st.lists(st.sampled_from(["utf-8", "utf-16", "utf-32", "utf-7", "UTF-8", ""]), max_size=4)
+ELEMENTS = st.sampled_from([None, 7, 1.5, True, "utf-8", "utf-32", "x", [], {}, ["utf-8"]])
+ODD = st.one_of(st.none(), st.integers(), st.lists(ELEMENTS, max_size=3))
+GENERAL = st.one_of(
+    ODD,
+    st.fixed_dictionaries({}, optional={"positionEncodings": NAMED | ODD, "regularExpressions": ODD, "markdown": ODD}),
+)
+
+
+@given(st.fixed_dictionaries({}, optional={"general": GENERAL, "window": ODD}) | ODD)
+def test_columns_are_counted_as_pygls_chooses_it(capabilities: Any) -> None:
+    known = editor({"capabilities": capabilities})
+    chosen = ServerCapabilitiesBuilder.choose_position_encoding(known.capabilities)
+    assert known.encoding == (chosen.value if isinstance(chosen, lsp.PositionEncodingKind) else chosen)
+
+
+@pytest.mark.parametrize("size", [MEMBERS, MEMBERS + 1])
+def test_a_list_of_encodings_without_end_is_passed_over(size: int) -> None:
+    known = editor({"capabilities": {"general": {"positionEncodings": ["utf-8"] * size}}})
+    assert known.encoding == ServerCapabilitiesBuilder.choose_position_encoding(known.capabilities)

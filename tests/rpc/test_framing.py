@@ -20,6 +20,26 @@ def test_bodies_come_out_whole_and_in_order_however_the_stream_is_cut(bodies: li
     assert events(*pieces) == [Body(body) for body in bodies]
 
 
+HEADS = ["Content-Length: %d\r\n\r\n", "content-length:%d\n\n", "Content-Length: 0%d\r\nContent-Type: x\r\n\r\n"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(HEADS), st.binary(max_size=200)), max_size=5), st.data())
+def test_so_they_do_whatever_stands_before_them(messages: list[tuple[str, bytes]], data: st.DataObject) -> None:
+    stream = b"".join((head % len(body)).encode() + body for head, body in messages)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert events(*pieces) == [Body(body) for _, body in messages]
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_the_usual_head_may_have_no_more_bytes_than_any_other(header_bytes: int, size: int) -> None:
+    head = b"Content-Length: 2\r\n\r\n"
+    pieces = [(head + b"{}")[start : start + size] for start in range(0, len(head) + 2, size)]
+    too_long = Malformed(f"headers of more than {header_bytes} bytes")
+    expected = Body(b"{}") if len(head) <= header_bytes else too_long
+    assert events(*pieces, header_bytes=header_bytes) == [expected]
+
+
 @given(st.binary(max_size=400), st.integers(1, 50))
 def test_garbage_is_judged_the_same_in_any_pieces(garbage: bytes, size: int) -> None:
     pieces = [garbage[start : start + size] for start in range(0, len(garbage), size)]

@@ -5,7 +5,6 @@ import logging
 from typing import Any
 
 import pytest
-from lsprotocol import types as lsp
 from support.raw_peer import Link, Message, Stage, connected, greeted, until
 
 from abey.rpc.faults import Declined, Unanswered
@@ -21,7 +20,7 @@ def asking(stage: Stage, params: Any = None) -> asyncio.Task[Any]:
     [peer] = stage.joined
 
     async def ask() -> Any:
-        return await peer.ask("window/showDocument", params or lsp.ShowDocumentParams(uri="file:///a"))
+        return await peer.ask("window/showDocument", params or {"uri": "file:///a"})
 
     return asyncio.create_task(ask())
 

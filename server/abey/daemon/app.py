@@ -1,21 +1,23 @@
 """The composition root: the only place that knows which part is behind which port."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from abey.daemon.agent_news import AgentNews
 from abey.daemon.bindings import Rooms, bound
 from abey.daemon.doctor import make_doctor
-from abey.daemon.editors.making import make_editors
+from abey.daemon.editors.late import LateEditors, loading
+from abey.daemon.editors.offering import offered
 from abey.daemon.families import Families
 from abey.daemon.greeting import Greeting
 from abey.daemon.idempotency import Repeats
+from abey.daemon.plain.following import Following
 from abey.daemon.publish import Publisher
 from abey.daemon.rules import Rules
 from abey.daemon.services import Services
 from abey.daemon.settings import Settings
 from abey.daemon.subscriptions import Subscriptions
 from abey.daemon.tooling import make_sandbox, own_of
-from abey.daemon.transfer import Transfer
 from abey.daemon.trusting import Trusting, make_registry
 from abey.daemon.world import WORLD, World
 from abey.protocol import params as p
@@ -33,6 +35,7 @@ from abey.runtime.models.keys import Keys
 from abey.runtime.models.network import Network
 from abey.runtime.ports import Ports
 from abey.runtime.remembering import Remembering
+from abey.runtime.resting import Resting
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
 from abey.runtime.store.io import FileIO
@@ -40,6 +43,9 @@ from abey.runtime.store.store import Store
 from abey.runtime.tools.arguments import check_arguments
 from abey.runtime.tools.helper import ProcessHelper
 from abey.runtime.transfer.adopting import Adopting
+
+if TYPE_CHECKING:
+    from abey.daemon.transfer import Transfer
 
 DRAIN_SECONDS = 10.0
 
@@ -79,21 +85,21 @@ class App:
         scheduler = self._scheduler = Scheduler(ports, sessions, versions)
         database = Database(settings.state_dir / "index.sqlite", io)
         self._index = Index(sessions, store, clock, database)
+        self._resting = Resting(ports, sessions, scheduler.parking, lambda: not database.off, settings.rest_after)
         self._keeping = Keeping(ports, sessions, self._scheduler.parking)
         self._adopting = Adopting(ports, sessions, versions)
         self._services = Services(
             settings, clock, registry, versions, sessions, scheduler, keys, self._children, self._laws, ports.toolbox
         )
         self._doctor = make_doctor(self._services, self._keeping, database, self._helper, io, ports.hooks)
-        self._transfer = Transfer(self._services, store, io, self._adopting)
+        self._io = io
         self._rules = Rules(self._services, self._remembering, self._index, self._publisher)
         self._repeats = Repeats(self._services, self._keeping)
         self._bindings = {binding.method.name: binding for binding in bound(self._rooms())}
-        self._editors, self._plain, agent_documents = make_editors(
-            self._services, self._bindings, store.exists, self._index
-        )
-        self._publisher.follow(self._plain)
-        self._publisher.follow(agent_documents)
+        self._following = Following(self._services, store.exists)
+        self._editors = LateEditors(loading(self._services, self._bindings, self._following, self._index))
+        self._publisher.follow(self._following)
+        self._publisher.follow(self._editors)
         self.surface = self._surface()
 
     def _ports(self, world: World, registry: Registry, keys: Keys, families: Families, io: FileIO) -> Ports:
@@ -129,8 +135,14 @@ class App:
             settle=self._subscriptions.settle,
             features=self._editors.features,
             notices=self._editors.notices,
-            offered=self._editors.offered,
+            offered=offered,
         )
+
+    def _transfer(self) -> "Transfer":
+        """Most daemons export and import nothing."""
+        from abey.daemon.transfer import Transfer
+
+        return Transfer(self._services, self._store, self._io, self._adopting)
 
     @property
     def busy(self) -> bool:
@@ -139,7 +151,7 @@ class App:
     async def start(self) -> None:
         """No session is read and nothing of one starts by itself: it is loaded when somebody asks for it."""
         self._news.start()
-        self._plain.start()
+        self._following.start()
 
     async def drain(self) -> None:
         """The work in flight has DRAIN_SECONDS to end by itself, and none begins."""
@@ -151,6 +163,7 @@ class App:
         if self._draining is not None:
             self._draining.cancel()
         await self._news.close()
+        await self._resting.close()
         await self._doctor.close()
         await self._keeping.close()
         await self._adopting.close()
@@ -158,7 +171,8 @@ class App:
         await self._scheduler.close()
         await self._children.close()
         await self._repeats.close()
-        await self._plain.close()
+        await self._editors.close()
+        await self._following.close()
         await self._services.sessions.snapshots.leave(self._services.sessions.loaded)
         await self._index.close()
         await self._helper.close()
@@ -184,12 +198,11 @@ class App:
     def _joined(self, peer: Peer) -> None:
         self._publisher.joined(peer)
         self._news.joined(peer)
-        self._plain.joined(peer)
+        self._editors.joined(peer)
 
     def _left(self, peer: Peer) -> None:
         self._publisher.left(peer)
-        self._editors.desk.left(peer)
-        self._plain.left(peer)
+        self._editors.left(peer)
 
     def _rooms(self) -> Rooms:
         return Rooms(

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from abey.core.abridging import abridged_view
-from abey.core.views import items
+from abey.core.views import newest_items
 from abey.daemon.paging import fitting_views
 from abey.daemon.services import Services
 from abey.daemon.subscriptions import Subscriptions
@@ -55,7 +56,7 @@ class _Room:
 
     def take(self, shown: Sequence[Wire], *, events: int = 0) -> bool:
         """Whether these fit, of which so many are events; then there is less room."""
-        size = sum(len(encode(one.wire())) for one in shown)
+        size = sum(len(encode(one)) for one in shown)
         if size > self.bytes or events > self.events:
             return False
         self.bytes, self.events = self.bytes - size, self.events - events
@@ -80,11 +81,11 @@ class Attaching:
         if params.after is not None:
             look = await self._look(live.id, params.after, _Room())
             if look.live is not None:
-                self._subscriptions.add(peer, live.id, look.seq, deltas=_deltas(peer, params))
+                self._subscriptions.add(peer, live.id, look.seq, deltas=_deltas(peer, params), held=look.live)
                 return a.AttachResult(session=look.told.session, replay=look.replay, seq=look.seq)
             live = await self._services.sessions.get(live.id)
         session, seq = self._shown(live), live.log.next_seq - 1
-        self._subscriptions.add(peer, live.id, seq, deltas=_deltas(peer, params))
+        self._subscriptions.add(peer, live.id, seq, deltas=_deltas(peer, params), held=live)
         return a.AttachResult(snapshot=a.Snapshot(session=session, items=self._items(live, session)), seq=seq)
 
     async def detach(self, peer: Peer, params: a.DetachParams) -> Nothing:
@@ -106,7 +107,7 @@ class Attaching:
         looks = [self._renewed(look, room) for look in looks]
         for look in looks:
             if look.live is not None:
-                self._subscriptions.add(peer, look.live.id, look.seq, deltas=_deltas(peer, params))
+                self._subscriptions.add(peer, look.live.id, look.seq, deltas=_deltas(peer, params), held=look.live)
         summaries, more = read.summaries()
         shown = summaries[: fitting(summaries, SUMMARY_BYTES)]
         return a.AttachResult(
@@ -124,6 +125,7 @@ class Attaching:
         entry = self._services.sessions.peek(session_id)
         if not isinstance(entry, Live):
             return _Look(a.Attached(session_id=session_id, status="damaged" if entry else "unknown"))
+        await self._services.sessions.recall(entry, after)
         missed: list[AgentsEvent] = []
         while (seq := after + len(missed)) != entry.log.next_seq - 1:
             await asyncio.sleep(0)  # nobody else waits for all of them
@@ -159,8 +161,8 @@ class Attaching:
         return self._looked(entry, look.replay + more, room)
 
     def _items(self, live: Live, session: Session) -> tuple[Item, ...]:
-        newest = list(items(self._services.now(live.machine).session))[-ITEMS:][::-1]
-        return fitting_views(newest, PAGE_BYTES - len(encode(session.wire())))[::-1]
+        newest = islice(newest_items(self._services.now(live.machine).session), ITEMS)
+        return fitting_views(newest, PAGE_BYTES - len(encode(session)))[::-1]
 
     def _shown(self, live: Live) -> Session:
         return abridged_view(self._services.show(live))

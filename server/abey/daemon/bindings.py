@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abey.daemon.agent_files import AgentFiles
 from abey.daemon.attaching import Attaching
@@ -24,18 +24,20 @@ from abey.daemon.seeding import Seeding
 from abey.daemon.services import Services
 from abey.daemon.subscriptions import Subscriptions
 from abey.daemon.summaries import Summaries
-from abey.daemon.transfer import Transfer
 from abey.daemon.trusting import Trusting
 from abey.daemon.upkeep import Upkeep
 from abey.protocol import methods as m
 from abey.protocol import params as p
 from abey.protocol import requests as r
-from abey.rpc.dispatch import Binding, bind
+from abey.rpc.dispatch import Binding, bind, bind_prompt
 from abey.rpc.peer import Peer
 from abey.runtime.index.index import Index
 from abey.runtime.keeping import Keeping
 from abey.runtime.store.store import Store
 from abey.runtime.transfer.adopting import Adopting
+
+if TYPE_CHECKING:
+    from abey.daemon.transfer import Transfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Rooms:
     doctor: Doctor
     keeping: Keeping
     adopting: Adopting
-    transfer: Transfer
+    transfer: "Callable[[], Transfer]"
     trusting: Trusting
     rules: Rules
     repeats: Repeats
@@ -87,14 +89,14 @@ def bound(rooms: Rooms) -> tuple[Binding[Any, Any], ...]:
         bind(m.OUTPUT, Outputs(rooms.services, rooms.store).output),
         bind(m.DIFF, Diffs(rooms.services).diff),
         *_upkeep(rooms),
-        bind(m.EXPORT, rooms.transfer.export),
-        keyed.bind(m.IMPORT, rooms.transfer.import_, driving.shown),
+        bind(m.EXPORT, lambda peer, params: rooms.transfer().export(peer, params)),
+        keyed.bind(m.IMPORT, lambda peer, params: rooms.transfer().import_(peer, params), driving.shown),
         bind(m.LIST, files.list),
         bind(m.VALIDATE, files.validate),
         bind(m.TRUST, rooms.trusting.trust),
         rooms.rules.bound(keyed),
         bind(m.EXPLAIN, files.explain),
-        bind(m.STATUS, reading.status),
+        bind_prompt(m.STATUS, reading.status),
         bind(m.SHUTDOWN, rooms.shutdown),
     )
 

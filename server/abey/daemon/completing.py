@@ -6,7 +6,7 @@ from abey.core import events as e
 from abey.core.call import Call
 from abey.core.completing import pending_kind
 from abey.core.finding import find_call
-from abey.core.session import open_calls
+from abey.core.session import Session, open_calls
 from abey.core.views import resolution_view
 from abey.core.waiting import issued_tokens
 from abey.daemon.idempotency import Done, Outcome, keyed
@@ -54,11 +54,14 @@ class Completing:
 def _call_of(live: Live, token: str) -> Call:
     """The call with this token, or with the one that begins so."""
     session = live.machine.session
-    whole = (one for one in issued_tokens(session) if one.startswith(token))
-    found = find_call(session, token) or find_call(session, next(whole, ""))
+    found = find_call(session, token) or find_call(session, _whole(session, token))
     if found is None:
         raise AbeyError(f"token {token} is gone")
     return found[1]
+
+
+def _whole(session: Session, beginning: str) -> str:
+    return next((one for one in issued_tokens(session) if one.startswith(beginning)), "")
 
 
 async def _finished(live: Live, call: Call) -> None:

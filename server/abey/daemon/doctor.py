@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from abey.daemon.services import Services
 from abey.protocol import params as p
@@ -11,15 +12,15 @@ from abey.rpc.dispatch import fitting
 from abey.rpc.peer import Peer
 from abey.runtime.around import FoundExtension, Hooks
 from abey.runtime.collecting import Collector
-from abey.runtime.doctor.checkup import examine
-from abey.runtime.doctor.findings import Finding
-from abey.runtime.doctor.host import Host
-from abey.runtime.doctor.subject import Running, Subject
 from abey.runtime.index.database import Database
 from abey.runtime.keeping import Keeping
 from abey.runtime.retention import Garbage
 from abey.runtime.store.io import FileIO
 from abey.runtime.tools.helper import ProcessHelper
+
+if TYPE_CHECKING:
+    from abey.runtime.doctor.findings import Finding
+    from abey.runtime.doctor.subject import Subject
 
 
 def make_doctor(
@@ -31,7 +32,7 @@ def make_doctor(
         await keeping.delete(session_id, revision, force=False)
 
     collector = Collector(services.settings.state_dir, io, services.sessions, services.clock, delete)
-    return Doctor(services, database, helper, hooks, Host(io), collector)
+    return Doctor(services, database, helper, hooks, io, collector)
 
 
 class Doctor:
@@ -43,19 +44,22 @@ class Doctor:
         database: Database,
         helper: ProcessHelper,
         hooks: Hooks,
-        host: Host,
+        io: FileIO,
         collector: Collector,
     ) -> None:
         self._services = services
         self._database = database
         self._helper = helper
         self._hooks = hooks
-        self._host = host
+        self._io = io
         self._collector = collector
 
     async def doctor(self, peer: Peer, _: p.NoParams) -> u.DoctorResult:
+        from abey.runtime.doctor.checkup import examine  # most daemons are never examined
+        from abey.runtime.doctor.host import Host
+
         subject = self._subject(peer, await self._hooks.found())
-        found = await asyncio.to_thread(examine, self._host, subject)
+        found = await asyncio.to_thread(examine, Host(self._io), subject)
         shown = tuple(_finding(one) for one in found)
         return u.DoctorResult(findings=shown[: fitting(shown)])
 
@@ -74,7 +78,9 @@ class Doctor:
         """Waits for what is being cleared up."""
         await self._collector.close()
 
-    def _subject(self, peer: Peer, extensions: Sequence[FoundExtension]) -> Subject:
+    def _subject(self, peer: Peer, extensions: Sequence[FoundExtension]) -> "Subject":
+        from abey.runtime.doctor.subject import Running, Subject
+
         settings, sessions = self._services.settings, self._services.sessions
         env = settings.env if peer.options.env is None else peer.options.env
         loaded = sessions.loaded
@@ -91,7 +97,7 @@ class Doctor:
         return Subject(settings.state_dir, settings.config_dir, settings.socket, env, running)
 
 
-def _finding(one: Finding) -> u.Finding:
+def _finding(one: "Finding") -> u.Finding:
     return u.Finding(
         check=one.check, severity=one.severity, message=one.message, advice=one.advice, session_id=one.session_id
     )

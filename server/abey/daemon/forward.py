@@ -5,6 +5,7 @@ messages, so that the last words are never written into the middle of one.
 """
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -26,6 +27,9 @@ START_SECONDS = 20.0
 HEADER_BYTES = 8 << 10
 FRAME_BYTES = 1 << 30
 """The daemon keeps the limits; this one only keeps count."""
+_NOTIFICATION = b'{"jsonrpc":"2.0","method":'
+_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|[^,"]+),"(?:result|error)":')
+"""How the daemon begins what it says: most of it need not be read any further."""
 WAY_OUT = "`abey daemon restart` makes them one, and sessions stay"
 
 
@@ -79,6 +83,13 @@ class Ledger:
 
     def answers(self, body: bytes) -> None:
         """A message that came from the daemon."""
+        if body.startswith(_NOTIFICATION):
+            return
+        begins = _ANSWER.match(body)
+        key = begins[1].decode("latin-1") if begins is not None else None
+        if key in self._open and key != self._hello:
+            del self._open[key]
+            return
         for message in _messages(body):
             if "method" not in message:
                 key = _key(message.get("id"))

@@ -20,6 +20,7 @@ class Greeting:
     def __init__(self, settings: Settings, started_at: Timestamp) -> None:
         self._settings = settings
         self._started_at = started_at
+        self._info: h.DaemonInfo | None = None
 
     def capabilities(self, methods: Iterable[str]) -> h.AgentsServerCapabilities:
         return h.AgentsServerCapabilities(
@@ -32,11 +33,16 @@ class Greeting:
         )
 
     def info(self) -> h.DaemonInfo:
+        """Of a daemon that serves: nothing of it changes."""
+        self._info = self._info or self._found()
+        return self._info
+
+    def _found(self) -> h.DaemonInfo:
         return h.DaemonInfo(
             pid=os.getpid(),
             build_id=VERSION,
             started_at=self._started_at,
             state_dir=str(self._settings.state_dir),
             socket=str(self._settings.socket),
-            tcp=read_tcp_address(self._settings.state_dir),
+            tcp=read_tcp_address(self._settings.state_dir) if self._settings.tcp else None,
         )

@@ -57,7 +57,7 @@ class Lines:
 def _told(session: Session) -> li.RecordResult:
     """The record of a session. Raises TooLarge: one without the middles of its texts would be the record of another."""
     record = record_of(session)
-    size = len(encode(record.wire()))
+    size = len(encode(record))
     if size > REPLY_BYTES:
         message = f"the record of session {session.id} has {size} bytes, {REPLY_BYTES} fit into a reply; export it"
         raise TooLarge(message, sessionId=session.id, bytes=size, limit=REPLY_BYTES)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from abey.daemon.binding import bind, identity, write_address
-from abey.daemon.reception import Reception
+from abey.daemon.reception import Doorway, Reception
 from abey.shared.owner import NotOurs, peer_uid
 from abey.shared.places import read_address
 
@@ -36,7 +36,8 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        self._server = await asyncio.start_unix_server(self._accept, sock=self._bound)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(lambda: Doorway(self._accept), sock=self._bound)
 
     async def keep_bound(self, every: float = REBIND_SECONDS) -> None:
         """Binds the socket again, and writes the address again, whenever somebody removed them; never returns."""
@@ -65,10 +66,10 @@ class Listener:
         if read_address(self._state) != self._path:
             write_address(self._state, self._path)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        owner = self._uid_of(writer.get_extra_info("socket"))
+    def _accept(self, transport: asyncio.Transport) -> None:
+        owner = self._uid_of(transport.get_extra_info("socket"))
         if owner == os.getuid():
-            self._reception.receive(reader, writer)
+            self._reception.receive(transport)
         else:
             log.warning("a connection of user %d is refused", owner)
-            writer.transport.abort()
+            transport.abort()

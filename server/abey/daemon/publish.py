@@ -36,7 +36,7 @@ class Publisher:
         self._streams = Streams(partial(subscriptions.live, delta=True), coalesce_seconds)
         self._tools = ToolStreams(partial(subscriptions.live, delta=True), subscriptions.live, coalesce_seconds)
         self._peers: dict[str, Peer] = {}
-        self._last: dict[str, Summary] = {}
+        self._last: dict[str, bytes] = {}
         self._followers: list[Follower] = []
 
     def follow(self, follower: Follower) -> None:
@@ -88,10 +88,8 @@ class Publisher:
         self._streams.end(summary.session_id)
         self._tools.gone(summary.session_id)
         self._subscriptions.gone(summary.session_id)
-        self._tell(
-            SUMMARY,
-            summary.model_copy(update={"pending_count": 0, "attention": "none", "deleted": True}).wire(),
-        )
+        last = summary.model_copy(update={"pending_count": 0, "attention": "none", "deleted": True})
+        self._tell(notification(SUMMARY, last))
         for follower in self._followers:
             _unharmed(follower.gone, machine)
 
@@ -111,15 +109,15 @@ class Publisher:
         self.noticed(session_id, event)
 
     def draining(self) -> None:
-        self._tell(DAEMON, DaemonNotice(state="draining").wire())
+        self._tell(notification(DAEMON, DaemonNotice(state="draining")))
 
     def _summarize(self, summary: Summary) -> None:
-        if self._last.get(summary.session_id) != summary:
-            self._last[summary.session_id] = summary
-            self._tell(SUMMARY, summary.wire())
+        body = notification(SUMMARY, summary)
+        if self._last.get(summary.session_id) != body:
+            self._last[summary.session_id] = body
+            self._tell(body)
 
-    def _tell(self, method: str, params: dict[str, Any]) -> None:
-        body = notification(method, params)
+    def _tell(self, body: bytes) -> None:
         for peer in self._peers.values():
             if peer.capabilities is not None:
                 peer.send(body)

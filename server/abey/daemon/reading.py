@@ -1,12 +1,15 @@
 """The methods that only look at one session or at the daemon: a session, its transcript, its events, the status."""
 
 import asyncio
+import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 
+from abey.core.session import Session
 from abey.core.transcript_views import results_at, shown_turns
-from abey.core.views import items, queued_texts
+from abey.core.views import items, newest_items, queued_texts
 from abey.daemon.paging import fitting_views
 from abey.daemon.services import Services
 from abey.errors import InvalidArguments, UnknownSession
@@ -33,18 +36,15 @@ class Reading:
     async def transcript(self, _: Peer, params: q.TranscriptParams) -> q.TranscriptResult:
         machine, _damage = await self._services.sessions.look(params.session_id)
         session = self._services.now(machine).session
-        found = list(items(session))
-        before = _index(found, params.before, len(found))
-        after = _index(found, params.after, -1)
-        between = found[after + 1 : before]
-        if params.after is not None:
-            page = fitting_views(between[: params.limit])
+        if params.after is None:
+            found = _newest(session, params.before, params.limit + 1)
+            page = fitting_views(found[: params.limit])[::-1]
         else:
-            page = fitting_views(between[-params.limit :][::-1])[::-1]
-        has_more = len(page) < len(between)
+            found = _after(session, params.before, params.after, params.limit + 1)
+            page = fitting_views(found[: params.limit])
         return q.TranscriptResult(
             items=page,
-            has_more=has_more,
+            has_more=len(page) < len(found),
             turns=shown_turns(session, page),
             results_at=results_at(session, page) or None,
             queued_texts=queued_texts(session) or None,
@@ -56,6 +56,7 @@ class Reading:
         if params.wait_ms and after == live.log.next_seq - 1:
             with suppress(TimeoutError):
                 await asyncio.wait_for(live.changed.wait(), params.wait_ms / 1000)
+        await self._services.sessions.recall(live, after)
         if isinstance(live.failure, UnknownSession):
             raise live.refusal()
         found = live.log.since(after, params.limit, self._services.agent_then)
@@ -65,7 +66,8 @@ class Reading:
         next_seq = (found[-1].seq or 0) + 1 if found else after + 1
         return q.EventsResult(events=found, next_seq=next_seq, has_more=next_seq < live.log.next_seq, status="ok")
 
-    async def status(self, _: Peer, __: p.NoParams) -> q.StatusResult:
+    def status(self, _: Peer, __: p.NoParams) -> q.StatusResult:
+        """Waits for nothing: it is what clients ask to know whether anybody answers."""
         loaded = self._services.sessions.loaded
         busy = [one for one in loaded if one.machine.work.live]
         return q.StatusResult(
@@ -79,20 +81,40 @@ class Reading:
         )
 
 
-def _index(found: Sequence[Item], item_id: str | None, default: int) -> int:
-    """Where the item is. Raises InvalidArguments where there is none."""
-    if item_id is None:
-        return default
-    for index, item in enumerate(found):
-        if item.item_id == item_id:
-            return index
-    raise InvalidArguments(f"the transcript has no item {item_id}", errors=["itemId is unknown"])
+def _newest(session: Session, before: str | None, most: int) -> tuple[Item, ...]:
+    """The newest items, or those before one of them, newest first. Raises InvalidArguments where there is none."""
+    found = newest_items(session)
+    if before is not None and not any(item.item_id == before for item in found):
+        raise _unknown(before)
+    return tuple(islice(found, most))
+
+
+def _after(session: Session, before: str | None, after: str, most: int) -> tuple[Item, ...]:
+    """The first items after one of them, oldest first. Raises InvalidArguments where there is none."""
+    found = tuple(items(session))
+    ids = [item.item_id for item in found]
+    for one in (before, after):
+        if one is not None and one not in ids:
+            raise _unknown(one)
+    return found[ids.index(after) + 1 : None if before is None else ids.index(before)][:most]
+
+
+def _unknown(item_id: str) -> InvalidArguments:
+    return InvalidArguments(f"the transcript has no item {item_id}", errors=["itemId is unknown"])
+
+
+_STATM_BYTES = 128
 
 
 def _resident_bytes() -> int:
     """The memory of this process, 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(os.pread(_statm(), _STATM_BYTES, 0).split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+@functools.cache
+def _statm() -> int:
+    """Open for as long as the process lives: it is read at every status."""
+    return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from abey.errors import Overloaded
 from abey.protocol.handshake import Limits
 from abey.rpc.admission import OPEN, Admission
-from abey.rpc.connection import serve
+from abey.rpc.connection import Connection
 from abey.rpc.dispatch import Surface, failure
 from abey.rpc.framing import frame
 from abey.rpc.messages import error_reply
@@ -44,17 +44,20 @@ class Reception:
     def clients(self) -> int:
         return len(self._guests)
 
-    def receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, admission: Admission = OPEN) -> None:
+    def receive(self, transport: asyncio.Transport, admission: Admission = OPEN) -> None:
         """Serves one client from now on, or tells it that there is no room."""
         if self.clients >= self._limits.connections and not self._make_room():
             log.warning("a connection is refused: there are %d", self.clients)
             busy = Overloaded(f"the daemon has {self.clients} connections", retryAfterMs=RETRY_AFTER_MS)
-            writer.write(frame(error_reply(None, failure(busy))))
-            writer.close()
+            transport.write(frame(error_reply(None, failure(busy))))
+            transport.close()
             return
         guest = Guest(self._clock())
         self._guests.append(guest)
-        guest.connection = asyncio.create_task(self._serve(guest, reader, writer, admission))
+        connection = Connection(self._for(guest), limits=self._limits, admission=admission)
+        transport.set_protocol(connection)
+        connection.connection_made(transport)
+        guest.connection = asyncio.create_task(_serve(connection))
         guest.connection.add_done_callback(lambda _: self._forget(guest))
 
     async def close(self) -> None:
@@ -81,15 +84,27 @@ class Reception:
         if guest in self._guests:
             self._guests.remove(guest)
 
-    async def _serve(
-        self, guest: Guest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, admission: Admission
-    ) -> None:
+    def _for(self, guest: Guest) -> Surface:
         def joined(peer: Peer) -> None:
             guest.greeted = True
             self._surface.joined(peer)
 
-        try:
-            surface = replace(self._surface, joined=joined)
-            await serve(surface, reader, writer, limits=self._limits, admission=admission)
-        except Exception:
-            log.exception("a connection ended by an error")
+        return replace(self._surface, joined=joined)
+
+
+class Doorway(asyncio.Protocol):
+    """A connection of which nothing is known yet: `accept` says what becomes of it."""
+
+    def __init__(self, accept: Callable[[asyncio.Transport], None]) -> None:
+        self._accept = accept
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._accept(transport)
+
+
+async def _serve(connection: Connection) -> None:
+    try:
+        await connection.served()
+    except Exception:
+        log.exception("a connection ended by an error")

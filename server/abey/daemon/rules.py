@@ -111,12 +111,13 @@ class Waiting:
         try:
             await self._index.check()
             rows = await self._index.select(Filter(pending=True))
-            views = await self._index.rows([row.id for row in rows if row.id not in sessions.entries])
+            views = await self._index.rows([row.id for row in rows])
         except IndexFailed:  # it was told, and the journals have it all
             await sessions.all()
             views = {}
-        outside = [row.id for row in views.values() if _may_wait(json.loads(row.view)["pending"], rules)]
-        return (*(live.id for live in sessions.loaded), *outside)
+        inside = [live.id for live in sessions.loaded]
+        outside = [row for row in views.values() if row.id not in sessions.entries]
+        return (*inside, *(row.id for row in outside if _may_wait(json.loads(row.view)["pending"], rules)))
 
 
 def _may_wait(pending: Sequence[dict[str, object]], rules: Sequence[Rule]) -> bool:

@@ -15,6 +15,7 @@ Durability = Literal["power", "process"]
 LogFormat = Literal["text", "json"]
 
 IDLE_EXIT_SECONDS = 1800.0
+REST_AFTER_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Settings:
     idle_exit: float
     tcp: "Tcp | None"
     env: Mapping[str, str] = field(repr=False)
+    rest_after: float = REST_AFTER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def read_settings(arguments: Sequence[str], env: Mapping[str, str]) -> Settings:
         idle_exit=options.idle_exit,
         tcp=_tcp(options),
         env=dict(env),
+        rest_after=options.rest_after,
     )
 
 
@@ -110,6 +113,13 @@ def _parser() -> argparse.ArgumentParser:
         default=IDLE_EXIT_SECONDS,
         metavar="SECONDS",
         help="end after so long without clients and running work (%(default)g)",
+    )
+    parser.add_argument(
+        "--rest-after",
+        type=_seconds,
+        default=REST_AFTER_SECONDS,
+        metavar="SECONDS",
+        help="let sessions leave memory that nobody has used for so long (%(default)g)",
     )
     parser.add_argument(
         "--listen",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from abey.daemon.pipes import Stdio, chunks, received, write_all
 from abey.protocol.handshake import Limits
-from abey.rpc.connection import serve
+from abey.rpc.connection import Connection
 from abey.rpc.dispatch import Surface
 
 FLUSH_SECONDS = 1.0
@@ -25,8 +25,9 @@ async def serve_stdio(surface: Surface, stdio: Stdio, hears: Callable[[bytes], N
         threading.Thread(target=_carry_in, args=(stdio.incoming, hears, theirs), daemon=True).start()
         writing = threading.Thread(target=_carry_out, args=(theirs, stdio.outgoing), daemon=True)
         writing.start()
-        reader, writer = await asyncio.open_connection(sock=ours)
-        code = await serve(surface, reader, writer, limits=limits)
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(lambda: Connection(surface, limits=limits), sock=ours)
+        code = await connection.served()
         await asyncio.to_thread(writing.join, FLUSH_SECONDS)
         return code
 

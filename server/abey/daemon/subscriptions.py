@@ -30,15 +30,18 @@ LogOf = Callable[[str], EventLog | None]
 
 Told = tuple[tuple[int, bytes], ...]
 """Events ready to be sent, with their numbers."""
+Rendered = dict[int, Told | None]
+"""What comes next after an event, as others were just told it; None where it is not to be had."""
 
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """`seq` is the last event that `peer` was told of."""
+    """`seq` is the last event that `peer` was told of; `held` stays in memory for as long as it is attached."""
 
     peer: Peer
     seq: int
     deltas: bool
+    held: object
 
 
 class Subscriptions:
@@ -49,15 +52,15 @@ class Subscriptions:
         self._agent_of = agent_of
         self._by_session: dict[str, dict[str, Subscription]] = {}
         self._by_peer: dict[str, set[str]] = {}
-        self._due: dict[str, None] = {}
+        self._due: dict[str, Rendered] = {}
 
     def __len__(self) -> int:
         """How many there are."""
         return sum(map(len, self._by_session.values()))
 
-    def add(self, peer: Peer, session_id: str, seq: int, *, deltas: bool) -> None:
+    def add(self, peer: Peer, session_id: str, seq: int, *, deltas: bool, held: object = None) -> None:
         """From now on `peer` hears of what comes after event `seq`; an earlier subscription of it ends."""
-        self._by_session.setdefault(session_id, {})[peer.id] = Subscription(peer, seq, deltas)
+        self._by_session.setdefault(session_id, {})[peer.id] = Subscription(peer, seq, deltas, held)
         self._by_peer.setdefault(peer.id, set()).add(session_id)
 
     def remove(self, peer: Peer, session_id: str) -> None:
@@ -84,7 +87,7 @@ class Subscriptions:
             return
         if not self._due:
             asyncio.get_running_loop().call_soon(self._tell_next)
-        self._due[session_id] = None
+        self._due[session_id] = {}
 
     def settle(self, peer: Peer) -> None:
         """Tells `peer` what has happened by now to the sessions that it is attached to."""
@@ -106,7 +109,7 @@ class Subscriptions:
             at=session.updated_at,
             event=dict(event),
         )
-        body = notification(EVENT, told.wire())
+        body = notification(EVENT, told)
         for one in wanted:
             if self._catch_up(session_id, one):
                 one.peer.send(body)
@@ -117,22 +120,22 @@ class Subscriptions:
     def _tell_next(self) -> None:
         """One session at a time, and only so many events of it: nobody's request waits for all of them."""
         session_id = next(iter(self._due))
-        del self._due[session_id]
+        rendered = self._due.pop(session_id)
         if self._due:
             asyncio.get_running_loop().call_soon(self._tell_next)
-        rendered: dict[int, Told | None] = {}
         more = [self._tell(session_id, one, rendered) for one in self._of(session_id)]
         if any(more):
             self.advanced(session_id)
 
     def _catch_up(self, session_id: str, one: Subscription) -> bool:
         """Tells one client all there is; False where it does not read, and was detached."""
-        while self._tell(session_id, one, {}):
+        rendered = self._due.get(session_id, {})
+        while self._tell(session_id, one, rendered):
             pass
         return self._by_session.get(session_id, {}).get(one.peer.id) is one
 
-    def _tell(self, session_id: str, one: Subscription, rendered: dict[int, Told | None]) -> bool:
-        """Sends the next events; whether there may be more. `rendered`: what others were just told."""
+    def _tell(self, session_id: str, one: Subscription, rendered: Rendered) -> bool:
+        """Sends the next events; whether there may be more."""
         if one.peer.unread() > UNREAD_BYTES:
             self._cut(session_id, one, one.seq)
             return False
@@ -157,11 +160,11 @@ class Subscriptions:
             events = None
         if events is None:
             return None
-        return tuple((event.seq or after, notification(EVENT, event.wire())) for event in events)
+        return tuple((event.seq or after, notification(EVENT, event)) for event in events)
 
     def _cut(self, session_id: str, one: Subscription, resume_after: int) -> None:
         self.remove(one.peer, session_id)
-        one.peer.notify(OVERFLOW, Overflow(session_id=session_id, resume_after=resume_after).wire())
+        one.peer.notify(OVERFLOW, Overflow(session_id=session_id, resume_after=resume_after))
 
 
 def _take_out(table: dict[str, Any], key: str, take: Callable[[Any], object]) -> None:

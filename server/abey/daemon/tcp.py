@@ -11,7 +11,7 @@ from pathlib import Path
 
 from abey.daemon.binding import write_private
 from abey.daemon.loopback import shown
-from abey.daemon.reception import Reception
+from abey.daemon.reception import Doorway, Reception
 from abey.rpc.admission import Admission
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,8 @@ class TcpListener:
 
     async def start(self) -> None:
         write_private(self._place, shown(self._bound).encode())
-        self._server = await asyncio.start_server(self._accept, sock=self._bound)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Doorway(self._accept), sock=self._bound)
         log.info("listening on %s", shown(self._bound))
 
     def close(self) -> None:
@@ -43,5 +44,5 @@ class TcpListener:
             self._server.close()
         self._place.unlink(missing_ok=True)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reception.receive(reader, writer, self._admission)
+    def _accept(self, transport: asyncio.Transport) -> None:
+        self._reception.receive(transport, self._admission)

@@ -21,8 +21,7 @@ from abey.runtime.ports import Clock, Listener, Toolbox, ToolRunner
 from abey.runtime.store.io import FileIO
 from abey.runtime.tools.command import CommandRunner
 from abey.runtime.tools.executables.folder import ExecutablesOpener
-from abey.runtime.tools.executables.runner import ExecutableRunner
-from abey.runtime.tools.http.runner import HttpRunner
+from abey.runtime.tools.late import LateRunner
 from abey.runtime.tools.mcp.servers import McpServers
 from abey.runtime.tools.processes import Starter
 from abey.runtime.tools.programs import Programs
@@ -66,9 +65,9 @@ def make_tools(
 ) -> Tooling:
     programs, sandboxed = Programs(clock), SandboxedLauncher(launcher, sandbox)
     workspace = WorkspaceRunner(own)
-    runners: dict[str, ToolRunner] = {"http": HttpRunner(Network(env), clock)}
+    runners: dict[str, ToolRunner] = {"http": LateRunner(partial(_http_runner, env, clock))}
     runners["command"] = CommandRunner(sandboxed, clock, env, programs)
-    runners["executables"] = ExecutableRunner(sandboxed, programs, env)
+    runners["executables"] = LateRunner(partial(_executable_runner, sandboxed, programs, env))
     runners["workspace"] = workspace
     runners["mcp"] = servers = McpServers(launcher, env)
     openers: dict[str, Opener] = {"executables": ExecutablesOpener(launcher, programs, env), "mcp": servers}
@@ -86,6 +85,18 @@ def make_tools(
 
 
 MakeTools = Callable[[Starter, Clock, Mapping[str, str], Own, Sandbox, Listener], Tooling]
+
+
+def _http_runner(env: Mapping[str, str], clock: Clock) -> ToolRunner:
+    from abey.runtime.tools.http.runner import HttpRunner
+
+    return HttpRunner(Network(env), clock)
+
+
+def _executable_runner(launcher: SandboxedLauncher, programs: Programs, env: Mapping[str, str]) -> ToolRunner:
+    from abey.runtime.tools.executables.runner import ExecutableRunner
+
+    return ExecutableRunner(launcher, programs, env)
 
 
 def _late(listener: Listener, session_id: str, invocation_id: str) -> None:

@@ -29,7 +29,6 @@ class Calls:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
-        self._turn = asyncio.Lock()
         self._cancelled: RpcFault | AbeyError = RequestCancelled("the request was cancelled")
 
     def __contains__(self, request_id: int | str) -> bool:
@@ -41,8 +40,7 @@ class Calls:
             raise Overloaded(f"{self._limit} requests of this client are in flight", retryAfterMs=RETRY_AFTER_MS)
 
     def start(self, request_id: int | str, work: Work, ended: Ended) -> None:
-        """Runs `work`; requests start in the order in which they came, one in a turn of the loop: however many one
-        client sends at once, another waits for one of them at a time."""
+        """Runs `work` from the next turn of the loop on: requests begin in the order in which they came."""
         if request_id in self._tasks:
             raise InvalidRequest("a request with this id is in flight")
         task = asyncio.create_task(self._answered(work, ended))
@@ -67,8 +65,6 @@ class Calls:
 
     async def _answered(self, work: Work, ended: Ended) -> None:
         """Nothing comes between the work and its answer: who attached hears what happens afterwards, afterwards."""
-        await self._turn.acquire()
-        asyncio.get_running_loop().call_soon(self._turn.release)
         ended(await work)
 
     def _finish(self, request_id: int | str, work: Work, ended: Ended, task: asyncio.Task[None]) -> None:

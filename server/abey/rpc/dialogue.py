@@ -1,10 +1,11 @@
 """What one client says, and what it is answered: its life cycle, its requests, its answers to ours.
 
-Every request gets exactly one reply: from the life cycle at once, or from its task's end, whatever ends it.
+Every request gets exactly one reply: at once, or from its task's end, whatever ends it.
 """
 
 import itertools
 import logging
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, assert_never
@@ -16,7 +17,7 @@ from abey.protocol.transcript import Client
 from abey.rpc import batch
 from abey.rpc.admission import Admission
 from abey.rpc.calls import Calls, Work
-from abey.rpc.dispatch import Answer, Surface, call, failure
+from abey.rpc.dispatch import Answer, Surface, answer_promptly, call, failure
 from abey.rpc.faults import InvalidRequest, MethodNotFound, NotInitialized, ParseError, RequestCancelled
 from abey.rpc.handshake import greeting, initialize_result
 from abey.rpc.messages import (
@@ -36,7 +37,6 @@ from abey.rpc.messages import (
 from abey.rpc.outbox import Outbox
 from abey.rpc.peer import Peer
 from abey.rpc.questions import Questions
-from abey.rpc.structuring import structured
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ class Dialogue:
         self._admission = admission
         self._calls = Calls(limits.requests_in_flight)
         self._questions = Questions(outbox.name, outbox.send)
+        self._batched: deque[tuple[Message, Reply]] = deque()
         self._phase: Literal["new", "ready", "shutdown"] = "new"
         self._peer: Peer | None = None
 
@@ -67,8 +68,16 @@ class Dialogue:
         """`initialize` was answered well."""
         return self._peer is not None
 
+    @property
+    def behind(self) -> bool:
+        """Messages of a batch are left; `go_on` takes one of them."""
+        return bool(self._batched)
+
+    def go_on(self) -> None:
+        self._message(*self._batched.popleft())
+
     def take(self, body: bytes) -> None:
-        """One message, or a batch."""
+        """One message, or the first of a batch."""
         try:
             value = decode(body, self._limits.json_depth)
         except ParseError as error:
@@ -112,8 +121,8 @@ class Dialogue:
         messages = [parse(value) for value in values]
         expected = sum(isinstance(message, (Request, Invalid)) for message in messages)
         reply = batch.Batch(expected, self._outbox.send).reply
-        for message in messages:
-            self._message(message, reply)
+        self._batched.extend((message, reply) for message in messages)
+        self.go_on()
 
     def _message(self, message: Message, reply: Reply) -> None:
         match message:
@@ -151,7 +160,7 @@ class Dialogue:
             log.info("%s sent %s out of its time", self._name, message.method)
             return
         try:
-            self._surface.notices[message.method](self._peer, structured(message.method, message.params))
+            self._surface.notices[message.method](self._peer, message.params)
         except Exception as error:  # noqa: BLE001  one notification that fails is no reason to end the connection
             log.warning("%s sent %s, which failed: %s", self._name, message.method, failure(error).decode())
 
@@ -172,7 +181,7 @@ class Dialogue:
                     self._start(request, reply)
                     return
         except Exception as error:  # noqa: BLE001  every request is answered, whatever fails
-            self._fail(reply, request.id, error)
+            self._ended(request.id, reply, error)
             return
         reply(request.id, result_reply(request.id, result))
         if request.method == "initialize" and self._peer:
@@ -209,13 +218,20 @@ class Dialogue:
 
     def _start(self, request: Request, reply: Reply) -> None:
         self._calls.admit()
-        self._calls.start(request.id, self._work(request), partial(self._ended, request.id, reply))
+        work = self._work(request)
+        if isinstance(work, bytes):
+            self._ended(request.id, reply, work)
+        else:
+            self._calls.start(request.id, work, partial(self._ended, request.id, reply))
 
-    def _work(self, request: Request) -> Work:
+    def _work(self, request: Request) -> Work | bytes:
+        """What is to be awaited, or the result where it is there at once."""
         if self._peer and (binding := self._surface.bindings.get(request.method)):
+            if binding.prompt is not None:
+                return answer_promptly(binding.method, binding.prompt, self._peer, request.params)
             return call(binding, self._peer, request.params)
         if self._peer and (feature := self._surface.features.get(request.method)):
-            return Answer(feature, request.method, self._peer, request.params)
+            return Answer(feature, self._peer, request.params)
         raise MethodNotFound(f"there is no method {request.method[:METHOD_SHOWN]!a}")
 
     def _ended(self, id: Id, reply: Reply, outcome: bytes | BaseException) -> None:

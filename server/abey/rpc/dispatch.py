@@ -1,10 +1,9 @@
 """Methods bound to their handlers; params are judged and results are measured here and nowhere else."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
-from lsprotocol import types as lsp
 from pydantic import ValidationError
 
 from abey.core.abridging import abridged
@@ -15,27 +14,38 @@ from abey.protocol.methods import Method, P, R
 from abey.rpc.faults import InvalidParams, error_object, invalid_params
 from abey.rpc.messages import encode
 from abey.rpc.peer import Peer
-from abey.rpc.structuring import structured, unstructured
+from abey.shared.frames import let_go
 
 REPLY_BYTES = 4 << 20
 """No reply is longer: what may grow is paged (protocol.md, Rules)."""
 
 Handler = Callable[[Peer, P], Awaitable[R]]
+Prompt = Callable[[Peer, P], R]
+"""Answers a request for which nothing is to be waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding(Generic[P, R]):
-    """A method and what answers it."""
+    """A method and what answers it; where that is prompt, it may be asked before the next message is looked at."""
 
     method: Method[P, R]
     handle: Handler[P, R]
+    prompt: Prompt[P, R] | None = None
 
 
-Feature = Callable[[Peer, Any], Coroutine[Any, Any, Any]]
-"""Answers a request of LSP: lsprotocol's params in, its result out. It is called when the request arrives, before the
-next message is looked at, and what it returns is awaited later."""
-Notice = Callable[[Peer, Any], None]
-"""Takes a notification of LSP, before the next message is looked at."""
+class Later(Protocol):
+    """Awaited once, for the result of a request of LSP; a coroutine is one. `close` also where it never was."""
+
+    def __await__(self) -> Generator[Any, Any, Json]: ...
+
+    def close(self) -> None: ...
+
+
+Feature = Callable[[Peer, Json], Later]
+"""Answers a request of LSP, which it judges itself (speaking.py). It is called when the request arrives, before the
+next message is looked at, and what it returns is awaited later. Raises InvalidParams."""
+Notice = Callable[[Peer, Json], None]
+"""Takes a notification of LSP, before the next message is looked at. Raises InvalidParams."""
 
 
 def bind(method: Method[P, R], handle: Handler[P, R]) -> Binding[P, R]:
@@ -43,8 +53,21 @@ def bind(method: Method[P, R], handle: Handler[P, R]) -> Binding[P, R]:
     return Binding(method, handle)
 
 
-def _nothing_offered(_: Peer) -> lsp.ServerCapabilities:
-    return lsp.ServerCapabilities(text_document_sync=lsp.TextDocumentSyncKind.None_)
+def bind_prompt(method: Method[P, R], prompt: Prompt[P, R]) -> Binding[P, R]:
+    """The same for one that waits for nothing."""
+
+    async def handle(peer: Peer, params: P) -> R:
+        return prompt(peer, params)
+
+    return Binding(method, handle, prompt)
+
+
+NO_DOCUMENTS = 0
+"""LSP's TextDocumentSyncKind.None."""
+
+
+def _nothing_offered(_: Peer) -> Mapping[str, Json]:
+    return {"textDocumentSync": NO_DOCUMENTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +81,8 @@ class Surface:
     left: Callable[[Peer], None]
     features: Mapping[str, Feature] = field(default_factory=dict)
     notices: Mapping[str, Notice] = field(default_factory=dict)
-    offered: Callable[[Peer], lsp.ServerCapabilities] = _nothing_offered
-    """What the client is told of `features` and `notices`."""
+    offered: Callable[[Peer], Mapping[str, Json]] = _nothing_offered
+    """What the client is told of `features` and `notices`: LSP's ServerCapabilities, as JSON."""
     settle: Callable[[Peer], None] = lambda _: None
     """Tells the client what it is to hear before the answer that comes next."""
 
@@ -71,7 +94,7 @@ PAGE_BYTES = REPLY_BYTES * 3 // 4
 def fitting(items: Sequence[Wire], room: int = PAGE_BYTES) -> int:
     """How many of the first items fit into one reply; always one, so that a reader gets on."""
     for index, item in enumerate(items):
-        room -= len(encode(item.wire()))
+        room -= len(encode(item))
         if room < 0 and index:
             return index
     return len(items)
@@ -80,15 +103,19 @@ def fitting(items: Sequence[Wire], room: int = PAGE_BYTES) -> int:
 async def call(binding: Binding[P, R], peer: Peer, params: Json) -> bytes:
     """The encoded result. Raises InvalidParams, TooLarge, and what the handler raises."""
     arguments = validated(binding.method, params)
-    result = await binding.handle(peer, arguments)
-    return measured(_shown(result.wire()))
+    return measured(_shown(await binding.handle(peer, arguments)))
+
+
+def answer_promptly(method: Method[P, R], prompt: Prompt[P, R], peer: Peer, params: Json) -> bytes:
+    """As `call`, at once."""
+    return measured(_shown(prompt(peer, validated(method, params))))
 
 
 class Answer:
     """As `call`, for a method of LSP. The feature is called at once: here is what it returned, to be awaited."""
 
-    def __init__(self, feature: Feature, method: str, peer: Peer, params: Json) -> None:
-        self._result = feature(peer, structured(method, params))
+    def __init__(self, feature: Feature, peer: Peer, params: Json) -> None:
+        self._result = feature(peer, params)
 
     def __await__(self) -> Generator[Any, Any, bytes]:
         return self._encoded().__await__()
@@ -97,21 +124,25 @@ class Answer:
         self._result.close()
 
     async def _encoded(self) -> bytes:
-        return measured(encode(unstructured(await self._result)))
+        return measured(encode(await self._result))
 
 
 def failure(error: BaseException) -> bytes:
-    """The encoded error object; for one that cannot be sent as it is, one that can."""
+    """The encoded error object; for one that cannot be sent as it is, one that can. The error is not raised again."""
     try:
         return measured(_shown(error_object(error)))
     except (TooLarge, TypeError, ValueError) as worse:
         return encode(error_object(worse))
+    finally:
+        let_go(error)
 
 
-def _shown(value: Json) -> bytes:
+def _shown(value: Json | Wire) -> bytes:
     """Encoded, and abridged where it would be too long: what was done is done, and its answer says so."""
     reply = encode(value)
-    return reply if len(reply) <= REPLY_BYTES else encode(abridged(value))
+    if len(reply) <= REPLY_BYTES:
+        return reply
+    return encode(abridged(value.wire() if isinstance(value, Wire) else value))
 
 
 def measured(reply: bytes) -> bytes:

@@ -3,27 +3,45 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from lsprotocol import types as lsp
-from pygls.capabilities import ServerCapabilitiesBuilder
+from typing import TYPE_CHECKING
 
 from abey.protocol.base import Json
-from abey.rpc.structuring import client_capabilities
 from abey.shared.uris import path_of
+
+if TYPE_CHECKING:
+    from lsprotocol import types as lsp
 
 FOLDERS = 256
 """More folders of one client are not remembered."""
 
 
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+ENCODING = "utf-16"
+"""How a client counts columns that says nothing of it."""
+MEMBERS = 1000
+"""Longer lists of LSP are refused: nothing here needs them, and everybody waits while one is read."""
+
+
 @dataclass(slots=True, eq=False)
 class Editor:
-    """`folders` are absolute paths as the client spells them, and change while it is connected."""
+    """`said` are the capabilities as the client put them. `folders` are absolute paths as the client spells them, and
+    change while it is connected."""
 
-    capabilities: lsp.ClientCapabilities = field(default_factory=lsp.ClientCapabilities)
-    encoding: lsp.PositionEncodingKind | str = lsp.PositionEncodingKind.Utf16
+    said: Json = None
+    encoding: str = ENCODING
     folders: tuple[Path, ...] = ()
+    _capabilities: "lsp.ClientCapabilities | None" = field(default=None, repr=False)
 
-    def change_folders(self, event: lsp.WorkspaceFoldersChangeEvent) -> None:
+    @property
+    def capabilities(self) -> "lsp.ClientCapabilities":
+        """Read when an editor is first asked for what it can show: most clients are none."""
+        if self._capabilities is None:
+            from abey.rpc.structuring import client_capabilities
+
+            self._capabilities = client_capabilities(self.said)
+        return self._capabilities
+
+    def change_folders(self, event: "lsp.WorkspaceFoldersChangeEvent") -> None:
         removed = set(_paths(folder.uri for folder in event.removed))
         kept = [folder for folder in self.folders if folder not in removed]
         self.folders = _first([*kept, *_paths(folder.uri for folder in event.added)])
@@ -31,9 +49,17 @@ class Editor:
 
 def editor(params: Mapping[str, Json]) -> Editor:
     """Reads the params of `initialize`; what in them is not as LSP has it is passed over."""
-    capabilities = client_capabilities(params.get("capabilities"))
-    encoding = ServerCapabilitiesBuilder.choose_position_encoding(capabilities)
-    return Editor(capabilities, encoding, _folders(params))
+    capabilities = params.get("capabilities")
+    return Editor(capabilities, _encoding(capabilities), _folders(params))
+
+
+def _encoding(capabilities: Json) -> str:
+    """The first that the client names and that there is, as pygls chooses it."""
+    general = capabilities.get("general") if isinstance(capabilities, dict) else None
+    named = general.get("positionEncodings") if isinstance(general, dict) else None
+    if not isinstance(named, list) or len(named) > MEMBERS or any(isinstance(one, list | dict) for one in named):
+        return ENCODING
+    return next((one for one in named if one in ENCODINGS), ENCODING)
 
 
 def _folders(params: Mapping[str, Json]) -> tuple[Path, ...]:

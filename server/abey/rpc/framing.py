@@ -5,12 +5,15 @@ is what a web page's POST lives on (security.md, Transport). Laws: a body is giv
 most `header_bytes + frame_bytes` are held, and after anything but a Body nothing more comes.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _KNOWN_HEADERS = (b"content-length", b"content-type")
 _LENGTH_DIGITS = 19
 _UTF_8 = (b"utf-8", b"utf8")
+_USUAL_HEAD = re.compile(rb"Content-Length: ([0-9]{1,%d})\r\n\r\n" % _LENGTH_DIGITS)
+"""What nearly every message has: taken at once where it is there whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +69,31 @@ class Frames:
         """The stream stands within a message."""
         return not self._broken and bool(self._buffer or self._head_bytes or self._length is not None)
 
+    @property
+    def left(self) -> bool:
+        """Something was not taken yet, though it need not be whole."""
+        return bool(self._buffer)
+
     def feed(self, data: bytes) -> Iterator[Event]:
         """What `data` completes, in order."""
-        if self._broken:
-            return
-        self._buffer += data
-        while event := self._body() if self._length is not None else self._head():
-            if not isinstance(event, Body):
-                self._broken = True
-                self._buffer.clear()
+        self.add(data)
+        while event := self.next():
             yield event
-            if self._broken:
-                return
+
+    def add(self, data: bytes) -> None:
+        """More of the stream, whatever was taken of it so far."""
+        if not self._broken:
+            self._buffer += data
+
+    def next(self) -> Event | None:
+        """The next that is there whole; None where more of the stream is needed, or nothing more comes."""
+        if not self._buffer:
+            return None
+        event = (self._head() if self._length is None else None) or self._body()
+        if event is not None and not isinstance(event, Body):
+            self._broken = True
+            self._buffer.clear()
+        return event
 
     def _body(self) -> Body | None:
         if self._length is None or len(self._buffer) < self._length:
@@ -88,17 +104,22 @@ class Frames:
         return body
 
     def _head(self) -> Event | None:
-        """Takes header lines up to the blank one; a line is judged as soon as it is seen."""
+        """Takes header lines up to the blank one; a line is judged as soon as it is seen. What is wrong with them."""
+        usual = None if self._head_bytes else _USUAL_HEAD.match(self._buffer)
+        if usual is not None and usual.end() <= self._header_bytes:
+            length = int(usual[1])
+            del self._buffer[: usual.end()]
+            return self._announce(length)
         while (end := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:end]).removesuffix(b"\r")
             del self._buffer[: end + 1]
             self._head_bytes += end + 1
             if self._head_bytes > self._header_bytes:
                 return self._too_long()
-            if fault := self._take(line) if line else self._finish_head():
-                return fault
             if not line:
-                return self._body()
+                return self._finish_head()
+            if fault := self._take(line):
+                return fault
         if self._head_bytes + len(self._buffer) > self._header_bytes:
             return self._too_long()
         return _judge_name(bytes(self._buffer).partition(b":")[0], whole=b":" in self._buffer)
@@ -120,11 +141,16 @@ class Frames:
             return Malformed("no Content-Length header")
         if not length.isdigit() or len(length) > _LENGTH_DIGITS:
             return Malformed(f"a Content-Length that is no length: {_shown(length)}")
-        if int(length) > self._frame_bytes:
-            return Oversized(int(length))
+        if fault := self._announce(int(length)):
+            return fault
         if charset := _foreign_charset(self._headers.get(b"content-type", b"")):
             return Malformed(f"a charset that is not utf-8: {_shown(charset)}")
-        self._length = int(length)
+        return None
+
+    def _announce(self, length: int) -> Oversized | None:
+        if length > self._frame_bytes:
+            return Oversized(length)
+        self._length = length
         return None
 
     def _too_long(self) -> Malformed:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import attrs
-from lsprotocol import types as lsp
 from pydantic import ValidationError
 
 from abey.errors import UnsupportedProtocol
@@ -19,7 +17,6 @@ from abey.protocol.handshake import (
 from abey.rpc.editor import Editor, editor
 from abey.rpc.faults import InvalidParams, invalid_params
 from abey.rpc.peer import Peer
-from abey.rpc.structuring import unstructured
 from abey.shared.version import VERSION
 
 W = TypeVar("W", bound=Wire)
@@ -66,12 +63,13 @@ def greeting(params: Json) -> Greeting:
     )
 
 
-def initialize_result(peer: Peer, offered: lsp.ServerCapabilities, agents: AgentsServerCapabilities) -> dict[str, Any]:
+def initialize_result(peer: Peer, offered: Mapping[str, Json], agents: AgentsServerCapabilities) -> dict[str, Any]:
     """A standard InitializeResult: what is offered, and our capabilities in it."""
-    capabilities = attrs.evolve(offered, position_encoding=peer.editor.encoding, experimental={"agents": agents.wire()})
-    result = lsp.InitializeResult(capabilities=capabilities, server_info=lsp.ServerInfo(name="abey", version=VERSION))
-    initialized: dict[str, Any] = unstructured(result)
-    return initialized
+    experimental = {"agents": agents.wire()}
+    return {
+        "capabilities": {"positionEncoding": peer.editor.encoding, **offered, "experimental": experimental},
+        "serverInfo": {"name": "abey", "version": VERSION},
+    }
 
 
 def _agents(capabilities: Mapping[str, Json]) -> AgentsClientCapabilities | None:

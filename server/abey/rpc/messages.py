@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from abey.protocol.ascii_json import ascii_json
-from abey.protocol.base import Json
+from abey.protocol.base import Json, Wire
 from abey.rpc.faults import ParseError
 
 Id = int | str | float
@@ -62,7 +62,7 @@ def decode(body: bytes, depth: int) -> Json:
         raise ParseError(f"nested deeper than {depth}") from error
     except ValueError as error:
         raise ParseError(str(error)) from error
-    if not _is_flatter_than(value, depth):
+    if body.count(b"[") + body.count(b"{") > depth and not _is_flatter_than(value, depth):
         fault = ParseError(f"nested deeper than {depth}")
         fault.id = readable_id(value.get("id")) if isinstance(value, dict) else None
         raise fault
@@ -103,8 +103,9 @@ def readable_id(value: Json) -> Id | None:
             return None
 
 
-def encode(value: Json) -> bytes:
-    """JSON in ASCII, so that it has as many bytes as characters. Raises ValueError, TypeError for what is no JSON."""
+def encode(value: Json | Wire) -> bytes:
+    """JSON in ASCII, so that it has as many bytes as characters; values of the protocol may stand in it. Raises
+    ValueError, TypeError for what is no JSON."""
     return ascii_json(value)
 
 

@@ -8,12 +8,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
 
 from abey.protocol.base import Json
 from abey.rpc.faults import Declined, Unanswered
 from abey.rpc.messages import Response, encode
-from abey.rpc.structuring import unstructured
 
 log = logging.getLogger(__name__)
 
@@ -34,16 +32,15 @@ class Questions:
         self._open: dict[str, asyncio.Future[Json]] = {}
         self._over = False
 
-    async def ask(self, method: str, params: Any) -> Json:
-        """The result, whatever it is; params are JSON or values of LSP, or None for a method without. Raises Declined,
-        Unanswered."""
+    async def ask(self, method: str, params: Json) -> Json:
+        """The result, whatever it is; params are JSON, or None for a method without. Raises Declined, Unanswered."""
         if self._over:
             raise Unanswered(f"{self._name} was gone before it could be asked {method}")
         if len(self._open) >= self._limit:
             raise Unanswered(f"{self._limit} questions wait for {self._name}: {method} is not asked")
         self._last += 1
         own_id = f"s{self._last}"
-        given = {} if params is None else {"params": unstructured(params)}
+        given = {} if params is None else {"params": params}
         body = encode({"jsonrpc": "2.0", "id": own_id, "method": method, **given})
         answer = self._open[own_id] = asyncio.get_running_loop().create_future()
         self._send(body)

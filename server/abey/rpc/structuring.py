@@ -13,12 +13,10 @@ from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 
 from abey.protocol.base import Json
+from abey.rpc.editor import MEMBERS
 from abey.rpc.faults import ERRORS_SHOWN, InvalidParams
 
 log = logging.getLogger(__name__)
-
-MEMBERS = 1000
-"""Longer lists are refused: nothing that is read here needs them, and everybody waits while one is structured."""
 
 Where = tuple[int | str, ...]
 

@@ -12,20 +12,24 @@ MARK = ".abey"
 """The folder that makes the one it is in a workspace."""
 
 
-def is_too_wide(real: Path, home: Path | None) -> bool:
+_TOO_WIDE = frozenset(str(wide) for one in EVERYBODYS for wide in (one, *one.parents))
+
+
+def is_too_wide(real: str | Path, home: Path | None) -> bool:
     """Whether it is the home folder, everybody's, or one around these: no workspace, and never trusted as one."""
-    return any(real == one or real in one.parents for one in (*EVERYBODYS, *([home] if home else [])))
+    return str(real) in _TOO_WIDE or (home is not None and f"{home}/".startswith(f"{real}/"))
 
 
-def workspace_of(folder: str | Path, is_end: Callable[[Path], bool]) -> Path | None:
+def workspace_of(folder: str | Path, is_end: Callable[[str], bool]) -> Path | None:
     """The nearest folder, this one or one around it, that has `.abey`: its real path; None where `is_end` is reached
     first."""
-    real = Path(os.path.realpath(folder))
-    for one in (real, *real.parents):
-        if is_end(one):
-            return None
-        if os.path.isdir(one / MARK):
-            return one
+    real = os.path.realpath(folder)
+    while not is_end(real):
+        if os.path.isdir(f"{real}/{MARK}"):
+            return Path(real)
+        real, below = os.path.dirname(real), real
+        if real == below:
+            break
     return None
 
 

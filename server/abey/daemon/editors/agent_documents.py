@@ -38,7 +38,7 @@ class AgentDocuments:
         self._services = services
         self._index = index
         self._bindings = bindings
-        self._waiting: dict[str, int] = {}
+        self._waiting = {live.id: _count(live.machine) for live in services.sessions.loaded}
         self.refresh: Refresh = lambda _: None
         self.commands: Mapping[str, Command] = {TRUST: self.trust}
         outlook = Outlook(
@@ -76,10 +76,9 @@ class AgentDocuments:
 
     async def pending_of(self, path: Path) -> int:
         """The calls that wait for somebody in sessions of this agent file."""
-        inside = sum(
-            _count(live.machine) for live in self._services.sessions.loaded if _file(live.machine) == str(path)
-        )
-        return inside + sum(await self._outside(str(path)))
+        outside = sum(await self._outside(str(path)))
+        loaded = self._services.sessions.loaded
+        return outside + sum(_count(live.machine) for live in loaded if _file(live.machine) == str(path))
 
     async def _outside(self, path: str) -> Sequence[int]:
         """Of the sessions that are not in memory. An index that fails is told about where lists are made."""
@@ -89,7 +88,7 @@ class AgentDocuments:
         with suppress(IndexFailed):
             await self._index.check()
             found = await self._index.select(Filter(pending=True))
-            rows = await self._index.rows([one.id for one in found if one.id not in loaded])
+            rows = await self._index.rows([one.id for one in found])
             return [row.pending for row in rows.values() if row.id not in loaded and json.loads(row.source)[0] == path]
         return ()
 

@@ -3,16 +3,15 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types as lsp
 
 from abey.daemon.editors.commands import Command, Commands
 from abey.daemon.editors.desk import Desk
-from abey.daemon.editors.offering import offered
 from abey.daemon.editors.progress import Progresses
 from abey.rpc.dispatch import Feature, Notice
 from abey.rpc.peer import Peer
+from abey.rpc.speaking import Answers, Takes, feature, notice
 
 
 class Editors:
@@ -20,24 +19,23 @@ class Editors:
 
     def __init__(self, desk: Desk, commands: Mapping[str, Command], progresses: Progresses) -> None:
         self.desk = desk
-        self._commands = Commands(commands)
         self._progresses = progresses
+        self.features = self._features(Commands(commands))
+        self.notices = self._notices()
 
-    @property
-    def features(self) -> Mapping[str, Feature]:
-        return {
+    def _features(self, commands: Commands) -> Mapping[str, Feature]:
+        answers: Mapping[str, Answers] = {
             lsp.TEXT_DOCUMENT_COMPLETION: self.desk.completion,
             lsp.TEXT_DOCUMENT_HOVER: self.desk.hover,
             lsp.TEXT_DOCUMENT_CODE_ACTION: self.desk.code_action,
             lsp.TEXT_DOCUMENT_CODE_LENS: self.desk.code_lens,
             lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: self.desk.document_symbol,
-            lsp.WORKSPACE_EXECUTE_COMMAND: self._commands.execute,
+            lsp.WORKSPACE_EXECUTE_COMMAND: commands.execute,
         }
+        return {name: feature(name, answer) for name, answer in answers.items()}
 
-    @property
-    def notices(self) -> Mapping[str, Notice]:
-        return {
-            lsp.INITIALIZED: _nothing,
+    def _notices(self) -> Mapping[str, Notice]:
+        takes: Mapping[str, Takes] = {
             lsp.TEXT_DOCUMENT_DID_OPEN: self.desk.opened,
             lsp.TEXT_DOCUMENT_DID_CHANGE: self.desk.changed,
             lsp.TEXT_DOCUMENT_DID_SAVE: self.desk.saved,
@@ -45,9 +43,7 @@ class Editors:
             lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: _folders_changed,
             lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progresses.cancelled,
         }
-
-    def offered(self, peer: Peer) -> lsp.ServerCapabilities:
-        return offered(peer, self._commands.names)
+        return {name: notice(name, take) for name, take in takes.items()}
 
 
 def trusted(peer: Peer) -> tuple[Path, ...]:
@@ -59,7 +55,3 @@ def trusted(peer: Peer) -> tuple[Path, ...]:
 
 def _folders_changed(peer: Peer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
     peer.editor.change_folders(params.event)
-
-
-def _nothing(_: Peer, __: Any) -> None:
-    """The client is ready; so are we."""

@@ -8,8 +8,8 @@ from abey.daemon.editors.commands import Command
 from abey.daemon.editors.desk import Desk
 from abey.daemon.editors.editors import Editors, trusted
 from abey.daemon.editors.progress import Progresses
-from abey.daemon.plain.documents import Exists
-from abey.daemon.plain.making import Plain, make_pages
+from abey.daemon.plain.following import Following
+from abey.daemon.plain.making import Plain
 from abey.daemon.services import Services
 from abey.language.agent_files.floors import FloorLanguage
 from abey.language.language import Language
@@ -27,9 +27,11 @@ class Made(NamedTuple):
     agent_documents: AgentDocuments
 
 
-def make_editors(services: Services, bindings: Mapping[str, Binding[Any, Any]], exists: Exists, index: Index) -> Made:
-    """Each language and each command is named here, and nowhere else."""
-    pages = make_pages(services)
+def make_editors(
+    services: Services, bindings: Mapping[str, Binding[Any, Any]], following: Following, index: Index
+) -> Made:
+    """Each language and each command is named here; late.py and offering.py name what of them can be asked for."""
+    pages = following.pages
     agent_documents = AgentDocuments(services, index, bindings)
     languages: Sequence[Language] = (
         SessionLanguage(pages.folder, pages.look),
@@ -43,7 +45,7 @@ def make_editors(services: Services, bindings: Mapping[str, Binding[Any, Any]], 
         ),
     )
     desk, progresses = Desk(languages, trusted), Progresses()
-    plain = Plain(services, bindings, pages, desk, progresses, exists)
+    plain = Plain(services, bindings, pages, desk, progresses, following.documents)
     agent_documents.refresh = desk.refresh
     commands: Mapping[str, Command] = {**plain.commands, **agent_documents.commands}
     return Made(Editors(desk, commands, progresses), plain, agent_documents)

@@ -1,31 +1,38 @@
-"""What an editor is told that it can ask for (LSP 3.17, Server Capabilities)."""
+"""What an editor is told that it can ask for (LSP 3.17, Server Capabilities), as JSON: without lsprotocol."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from lsprotocol import types as lsp
-
+from abey.protocol.base import Json
 from abey.rpc.peer import Peer
 
+COMMANDS = (
+    "abey.cancel",
+    "abey.complete",
+    "abey.open",
+    "abey.pending",
+    "abey.run",
+    "abey.send",
+    "abey.start",
+    "abey.step",
+    "abey.trust",
+)
 TRIGGERS = ('"', "/", "*", "$", "{")
-ACTION_KINDS = (lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Refactor, lsp.CodeActionKind.Source)
+ACTION_KINDS = ("quickfix", "refactor", "source")
+FULL_TEXTS = 1
+"""LSP's TextDocumentSyncKind.Full."""
 
 
-def offered(peer: Peer, commands: Sequence[str]) -> lsp.ServerCapabilities:
+def offered(peer: Peer, commands: Sequence[str] = COMMANDS) -> Mapping[str, Json]:
     """The same for every client, but `commands` for a plain one only: an extension registers its own, and two of the
     same name are an error in some editors."""
-    return lsp.ServerCapabilities(
-        text_document_sync=lsp.TextDocumentSyncOptions(
-            open_close=True, change=lsp.TextDocumentSyncKind.Full, save=lsp.SaveOptions(include_text=False)
-        ),
-        completion_provider=lsp.CompletionOptions(trigger_characters=list(TRIGGERS)),
-        hover_provider=True,
-        code_action_provider=lsp.CodeActionOptions(code_action_kinds=list(ACTION_KINDS)),
-        code_lens_provider=lsp.CodeLensOptions(resolve_provider=False),
-        document_symbol_provider=True,
-        execute_command_provider=(
-            lsp.ExecuteCommandOptions(commands=list(commands), work_done_progress=True) if peer.plain else None
-        ),
-        workspace=lsp.WorkspaceOptions(
-            workspace_folders=lsp.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
-        ),
-    )
+    executing: Mapping[str, Json] = {"commands": list(commands), "workDoneProgress": True}
+    return {
+        "textDocumentSync": {"openClose": True, "change": FULL_TEXTS, "save": {"includeText": False}},
+        "completionProvider": {"triggerCharacters": list(TRIGGERS)},
+        "hoverProvider": True,
+        "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)},
+        "codeLensProvider": {"resolveProvider": False},
+        "documentSymbolProvider": True,
+        **({"executeCommandProvider": executing} if peer.plain else {}),
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+    }

@@ -93,7 +93,7 @@ def _shows(peer: Peer) -> bool:
 async def _create(peer: Peer, token: Token, progress: Progress) -> None:
     """The work does not wait for it: what is over before the editor answers is not shown at all."""
     try:
-        await peer.ask(lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, lsp.WorkDoneProgressCreateParams(token))
+        await peer.ask(lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, unstructured(lsp.WorkDoneProgressCreateParams(token)))
     except Unanswered as error:
         log.info("no progress is shown: %s", error)
         return

@@ -27,6 +27,7 @@ from abey.protocol.outcomes import DenyCall
 from abey.protocol.transcript import Pending
 from abey.rpc.faults import Unanswered
 from abey.rpc.peer import Peer
+from abey.rpc.structuring import unstructured
 
 AT_ONCE = 5
 """Questions that stand in one client; the others wait for their turn."""
@@ -92,7 +93,7 @@ class Asking:
         )
         try:
             async with room:
-                answer = await peer.ask(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+                answer = await peer.ask(lsp.WINDOW_SHOW_MESSAGE_REQUEST, unstructured(params))
         except Unanswered:
             return
         self._answered(pending)

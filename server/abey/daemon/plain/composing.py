@@ -18,6 +18,7 @@ from abey.language.sessions.composer import COMPOSER, composer_of
 from abey.language.sessions.names import Name
 from abey.rpc.faults import Unanswered
 from abey.rpc.peer import Peer
+from abey.rpc.structuring import unstructured
 
 NOT_EMPTIED = "it was sent; empty the part below the composer line yourself, so that it is not sent again"
 SENT_BEFORE = "what is below the composer line was sent already; read the document again from the disk"
@@ -123,8 +124,9 @@ def _emptying(peer: Peer, document: Document, message: str) -> lsp.WorkspaceEdit
 
 
 async def _apply(peer: Peer, edit: lsp.WorkspaceEdit) -> None:
+    params = unstructured(lsp.ApplyWorkspaceEditParams(edit, "Empty the composer"))
     try:
-        answer = await peer.ask(lsp.WORKSPACE_APPLY_EDIT, lsp.ApplyWorkspaceEditParams(edit, "Empty the composer"))
+        answer = await peer.ask(lsp.WORKSPACE_APPLY_EDIT, params)
     except Unanswered:
         answer = None
     if not isinstance(answer, dict) or answer.get("applied") is not True:

@@ -1,6 +1,5 @@
 """Two files change places in one step, where the system can: what was replaced is still there to be looked at."""
 
-import ctypes
 import os
 from collections.abc import Callable
 from functools import cache
@@ -19,6 +18,8 @@ def exchange(one: str, other: str, folder: int) -> bool:
 
 @cache
 def _swap() -> _Swap | None:
+    import ctypes  # most daemons write no documents
+
     library = ctypes.CDLL(None)
     for name in ("renameat2", "renameatx_np"):
         if (found := getattr(library, name, None)) is not None:

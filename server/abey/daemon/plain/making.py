@@ -1,4 +1,4 @@
-"""Puts together what a plain editor is served besides the languages of its documents."""
+"""Puts together what a plain editor is served besides the languages of its documents, and the documents themselves."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +12,10 @@ from abey.daemon.plain.answering import Answering
 from abey.daemon.plain.asking import Asking
 from abey.daemon.plain.commands import Commands
 from abey.daemon.plain.composing import Composing
-from abey.daemon.plain.documents import Documents, Exists
-from abey.daemon.plain.folder import Folder
+from abey.daemon.plain.documents import Documents
 from abey.daemon.plain.news import News
 from abey.daemon.plain.opening import Opening
 from abey.daemon.plain.pages import Pages
-from abey.daemon.plain.papers import Papers
 from abey.daemon.plain.parts import Handlers
 from abey.daemon.plain.targets import document_name
 from abey.daemon.plain.telling import Errands
@@ -25,11 +23,10 @@ from abey.daemon.plain.working import Working
 from abey.daemon.services import Services
 from abey.rpc.dispatch import Binding
 from abey.rpc.peer import Peer
-from abey.shared.places import documents_dir
 
 
 class Plain:
-    """The documents of sessions, the commands, the questions. It hears of every session that changes."""
+    """The commands, the questions, the news of documents. It hears of every session that changes."""
 
     def __init__(
         self,
@@ -38,13 +35,12 @@ class Plain:
         pages: Pages,
         desk: Desk,
         progresses: Progresses,
-        exists: Exists,
+        documents: Documents,
     ) -> None:
         self._folder = pages.folder
         self._errands = errands = Errands()
         handlers = Handlers(services, bindings, pages)
-        papers = Papers(Folder(pages.folder))
-        self._documents = documents = Documents(pages, papers, exists)
+        self._documents = documents
         self._working = working = Working(progresses, errands, documents.settle)
         self._composing = composing = Composing(desk, documents, errands)
         opening = Opening(handlers, desk, documents, working, errands)
@@ -59,13 +55,9 @@ class Plain:
             "abey.complete": answering.complete,
         }
 
-    def start(self) -> None:
-        self._documents.start()
-
     async def close(self) -> None:
-        """Ends the questions, and writes what is due."""
+        """Ends the questions."""
         await self._errands.close()
-        await self._documents.close()
 
     def joined(self, peer: Peer) -> None:
         self._asking.joined(peer)
@@ -77,7 +69,6 @@ class Plain:
         self._news.left(peer)
 
     def changed(self, machine: Machine) -> None:
-        self._documents.changed(machine.session.id)
         self._working.changed(machine)
         self._asking.changed(machine)
 
@@ -87,9 +78,4 @@ class Plain:
             self._documents.changed(name.session_id)
 
     def gone(self, machine: Machine) -> None:
-        self._documents.changed(machine.session.id)
         self._asking.gone(machine.session.id)
-
-
-def make_pages(services: Services) -> Pages:
-    return Pages(services, documents_dir(services.settings.state_dir))

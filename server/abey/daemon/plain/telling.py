@@ -66,8 +66,9 @@ class Errands:
 
 
 async def _show(peer: Peer, path: Path, what: str) -> None:
+    params = unstructured(lsp.ShowDocumentParams(uri=uri_of(path), take_focus=True))
     try:
-        answer = await peer.ask(lsp.WINDOW_SHOW_DOCUMENT, lsp.ShowDocumentParams(uri=uri_of(path), take_focus=True))
+        answer = await peer.ask(lsp.WINDOW_SHOW_DOCUMENT, params)
     except Unanswered as error:
         log.info("%s does not show a document: %s", peer.id, error)
     else:
