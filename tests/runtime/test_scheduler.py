@@ -25,8 +25,8 @@ from abey.protocol import outcomes as o
 from abey.protocol.session import Damage
 from abey.runtime.live import Live
 from abey.runtime.parking import OPEN_JOURNALS
+from abey.runtime.recording import WRITERS
 from abey.runtime.reviving import Broken
-from abey.runtime.scheduler import WRITERS
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
 

@@ -1,10 +1,12 @@
 """Many ask at the same moment for a session that is not in memory; nobody is kept waiting for good."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from support.shell import Shell
@@ -49,3 +51,28 @@ async def test_whoever_comes_at_the_moment_a_load_has_failed_goes_on(tmp_path: P
             await asyncio.gather(*others)
             with pytest.raises(UnknownSession):
                 await asked
+
+
+async def test_of_a_load_that_fails_nobody_is_told_who_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, read = list[str](), asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+    sessions = Shell(tmp_path / "state", []).sessions
+
+    async def study(session_id: str) -> NoReturn:
+        await read.wait()
+        raise UnknownSession(f"no session {session_id}")
+
+    monkeypatch.setattr(sessions, "study", study)
+    asked = asyncio.create_task(sessions.entry("nothing"))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        asked.cancel()
+    read.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert asked.cancelled()
+    del asked  # which holds what it waited for
+    gc.collect()
+    assert told == []

@@ -286,6 +286,9 @@ class Diary:
     def abort(self, session_id: str) -> None:
         self.told.append(f"abort {session_id}")
 
+    def holds(self, session_id: str) -> bool:
+        return False
+
     async def release(self, session_id: str) -> None:
         self.told.append(f"release {session_id}")
 

@@ -95,5 +95,5 @@ async def test_a_tool_that_asks_after_its_session_has_failed_is_answered_by_nobo
     await asyncio.wait_for(tool.begun.wait(), 10)
     [task] = started.live.tasks.values()
     shell.scheduler._fail_stop(started.live, RecordFailed("the disk is full"))
-    assert await asyncio.wait_for(task, 10) is not None
+    await asyncio.wait_for(task, 10)
     assert tool.answers == [None]

@@ -8,13 +8,16 @@ import pytest
 from support.simulation.points import GRACE_SECONDS, SOON_SECONDS, Turn, callbacks_of_a_turn, turn
 
 POINTS = 50
+TOO_LATE = 12
+"""Callbacks before the end of a turn: who says something then is heard when its last write has begun."""
+
 Disturb = Callable[[Turn], None]
 
 
 @cache
 def points() -> list[int]:
-    """From the first callback after the run was asked for to the last before its end."""
-    number = callbacks_of_a_turn()
+    """From the first callback after the run was asked for to the last at which the turn can still be ended."""
+    number = callbacks_of_a_turn() - TOO_LATE
     return [at * number // POINTS for at in range(POINTS)]
 
 
@@ -88,7 +91,8 @@ def test_what_is_sent_meanwhile_joins_the_turn_or_begins_the_next_one(delivery: 
             assert disturbed.go_on(disturbed.answered_again, SOON_SECONDS), f"no other turn after point {point}"
             assert disturbed.ends == ["answered", "answered"]
             check(disturbed, point)
-    assert any(joined) == (delivery == "interrupt")
+    # `turn` joins, too, where it comes between two runs; at how many of the points it does is no matter
+    assert delivery == "turn" or any(joined) == (delivery == "interrupt")
 
 
 def check(disturbed: Turn, point: int) -> None:

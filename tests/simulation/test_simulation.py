@@ -56,8 +56,10 @@ def test_stories_get_far() -> None:
     anew = [line for line in lines if re.search(r"agents/seed of [sf]\d+ is answered: ok", line)]
     assert anew, "no session that was stopped was seeded again"
     assert [what for what in SEEN if not any(what in line for line in lines)] == []
+    assert sum(line.endswith("leaves memory") for line in lines) > RESTED
 
 
+RESTED = 200
 OFTEN = [f"agents/{name}" for name in ("start", "send", "step", "run", "resume", "complete", "cancel", "stop", "get")]
 NOW_AND_THEN = [f"agents/{name}" for name in ("rewind", "fork", "seed", "record", "withdraw", "continue")]
 SEEN = (

@@ -10,6 +10,7 @@ from support.processes import until
 from support.stories import dispatched
 
 from abey.core.agent import Agent, Tool, ToolSource
+from abey.core.rows import Row
 from abey.core.session import Session
 from abey.runtime.capabilities import CapabilityStates
 from abey.runtime.clock import ManualClock
@@ -120,7 +121,7 @@ async def test_a_source_that_fails_hides_no_other_and_is_asked_again_in_the_next
     ]
     turn = session(3).open_turn
     assert turn is not None
-    later = replace(session(3), turns=(replace(turn, turn_id="another"),))
+    later = replace(session(3), turns=Row.of([replace(turn, turn_id="another")]))
     assert opens.boxes.equip(one, later).unlisted
     opener.failing.clear()
     await opens.boxes.list(one, later)

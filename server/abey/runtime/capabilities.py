@@ -58,6 +58,11 @@ class CapabilityStates:
         if state is not None:
             state.abort("it is being stopped")
 
+    def holds(self, session_id: str) -> bool:
+        """Whether anything was made for the session, or could not be, or is still being disposed."""
+        state = self._states.get(session_id)
+        return session_id in self._leaving or (state is not None and state.has_begun)
+
     async def release(self, session_id: str) -> None:
         """Nothing of the session stays open. What is open of it afterwards was asked for afterwards."""
         state = self._states.pop(session_id, None)

@@ -17,6 +17,7 @@ from abey.protocol.journal import Cancelled, Failed, Final, Record, Stopped
 from abey.protocol.transcript import Client
 from abey.runtime.agents.versions import Versions
 from abey.runtime.live import Live
+from abey.runtime.reviving import Entry
 from abey.runtime.scheduler import Scheduler
 from abey.runtime.sessions import Sessions
 
@@ -44,11 +45,16 @@ class Children:
         await self.look(session)
 
     async def look(self, session: Session, levels: int = DEEPEST) -> None:
+        family = list[Entry]()
         for call in working(session) if levels else ():
             with suppress(UnknownSession):  # it was not made yet, or was deleted
                 entry = await self._sessions.entry(call.child_id or "")
+                family.append(entry)
                 if entry.machine is not None:
                     await self.look(entry.machine.session, levels - 1)
+        parent = self._sessions.peek(session.id)
+        if isinstance(parent, Live):
+            parent.family = tuple(one for one in family if isinstance(one, Live))
 
     def outcome(self, session: Session, call: Call) -> ToolOutcome | None:
         machine = self.machine(call.child_id or "")

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
@@ -12,7 +14,7 @@ class SystemClock:
     """Time and chance as the system has them."""
 
     def now(self) -> str:
-        return _rfc3339(datetime.now(UTC))
+        return timestamp(time.time_ns() // 1_000_000)
 
     def entropy(self) -> bytes:
         return os.urandom(32)
@@ -70,6 +72,7 @@ class ManualClock(VirtualClock):
                 woken.set_result(None)
 
 
+@lru_cache(maxsize=4)
 def timestamp(millis: int) -> str:
     """Milliseconds since 1970 as the protocol writes them."""
     return _rfc3339(_UNIX + timedelta(milliseconds=millis))

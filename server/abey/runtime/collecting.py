@@ -103,8 +103,7 @@ class Collector:
     @asynccontextmanager
     async def _quiet(self, directory: Path) -> AsyncIterator[Session | None]:
         """The session while nothing changes it; None where it is damaged, has failed, or works, and is left alone."""
-        async with self._sessions.away(directory.name):
-            entry = self._sessions.peek(directory.name)
+        async with self._sessions.away(directory.name) as entry:
             match entry:
                 case Broken():
                     yield None

@@ -5,6 +5,7 @@ from typing import Protocol
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
 from abey.core.machine import no_sandbox
+from abey.core.once import once
 from abey.protocol.policy import Policy, RunIsolated
 
 
@@ -31,6 +32,7 @@ class NoIsolation:
         return no_sandbox(tool, isolation, cwd)
 
 
+@once
 def isolates(agent: Agent) -> bool:
     """Whether a call of this agent may have to be run in a sandbox, as far as its own policy goes."""
     policy = agent.policy or Policy()

@@ -106,8 +106,7 @@ class Keeping:
 
     async def _delete(self, session_id: str, if_revision: int | None, force: bool) -> None:
         await self._sessions.entry(session_id)
-        async with self._sessions.away(session_id):
-            entry = self._sessions.peek(session_id)
+        async with self._sessions.away(session_id) as entry:
             match entry:
                 case Live():
                     async with entry.lock:
@@ -177,8 +176,7 @@ class Keeping:
     async def _repair(self, session_id: str, if_revision: int | None) -> Repair:
         if if_revision is not None:
             await self._sessions.entry(session_id)
-        async with self._sessions.away(session_id):
-            entry = self._sessions.peek(session_id)
+        async with self._sessions.away(session_id) as entry:
             if entry is not None and entry.machine is not None:
                 refuse_stale(entry.machine.session, if_revision)
             if not isinstance(entry, Live):

@@ -10,6 +10,10 @@ class KeptOpen(Protocol):
         """The session is being stopped: nothing is opened for it any more, and what is being opened is not wanted."""
         ...
 
+    def holds(self, session_id: str) -> bool:
+        """Whether anything was opened for the session, or could not be, and that is remembered."""
+        ...
+
     async def release(self, session_id: str) -> None:
         """Nothing of the session stays open, as far as it ends within its time."""
         ...
@@ -24,6 +28,9 @@ class NothingOpen:
 
     def abort(self, session_id: str) -> None:
         pass
+
+    def holds(self, session_id: str) -> bool:
+        return False
 
     async def release(self, session_id: str) -> None:
         pass

@@ -21,13 +21,15 @@ class Pulse:
     """Wakes everybody who waits for the next beat."""
 
     def __init__(self) -> None:
-        self._next = asyncio.Event()
+        self._next: asyncio.Event | None = None
 
     def beat(self) -> None:
-        self._next.set()
-        self._next = asyncio.Event()
+        if self._next is not None:
+            self._next.set()
+            self._next = None
 
     async def wait(self) -> None:
+        self._next = self._next or asyncio.Event()
         await self._next.wait()
 
 
@@ -39,11 +41,12 @@ class Kept:
     size: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Live:
     """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more;
     `writing` while a thread has the journal; `kept` is the last snapshot; `warned` once it was said that the session
-    is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged.
+    is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged; `family` are the
+    children that work on its open calls: they are in memory for as long as it is.
 
     `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id);
     `questions` are the tools that wait for an answer, by invocation, and `so_far` is what the started and unfinished
@@ -67,6 +70,7 @@ class Live:
     questions: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
     timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     so_far: dict[str, SoFar] = field(default_factory=dict)
+    family: "tuple[Live, ...]" = ()
 
     @property
     def id(self) -> str:
@@ -96,6 +100,8 @@ class Live:
             match record.data:
                 case CallStarted(call_id=call_id) | CallResolved(call_id=call_id, answers_question=True):
                     self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
+        if not self.calls:
+            return
         running = (call for call in open_calls(self.machine.session) if call.state == "running")
         at_work = {call.call_id for call in running if call.question is None}
         for call_id in set(self.calls) - at_work:
@@ -104,7 +110,9 @@ class Live:
                 waiter.set_result(None)
 
     def fail(self, error: AbeyError) -> None:
-        """Fail-stop: whoever waits is answered with the error, and so is everybody who comes. Its timers end here."""
+        """Fail-stop: whoever waits is answered with the error, and so is everybody who comes. Its work and its timers
+        end here."""
+        self.machine = Machine(self.machine.session)
         self.failure = error
         for timer in self.timers.values():
             timer.cancel()

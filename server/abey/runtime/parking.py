@@ -18,12 +18,16 @@ class Parking:
         """Its journal is open now. One that is being written to at this moment stays open."""
         self._open[live] = None
         self._open.move_to_end(live)
-        for other in list(self._open):
-            if len(self._open) <= self._most:
-                return
-            if other is not live and not other.writing:
+        surplus = len(self._open) - self._most
+        if surplus > 0:
+            for other in [one for one in self._open if one is not live and not one.writing][:surplus]:
                 other.journal.park()
                 del self._open[other]
+
+    def leave(self, live: Live) -> None:
+        """The session rests: its descriptor is given up."""
+        self.forget(live)
+        live.journal.park()
 
     def forget(self, live: Live) -> None:
         """The session is gone."""

@@ -112,6 +112,8 @@ class Partials:
 
     def settle(self, live: Live) -> None:
         """The session is like this now: what was kept of calls that are open no more goes."""
+        if not live.so_far:
+            return
         for invocation_id in live.so_far.keys() - wanted(live.machine.session):
             if invocation_id not in self._keepers:
                 del live.so_far[invocation_id]

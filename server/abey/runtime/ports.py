@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from abey.core.agent import Agent, Tool
 from abey.core.conversation import ModelAnswer, ModelRequest, ToolOutcome
@@ -39,9 +39,8 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of a streaming answer; `kind` is `answer` or `thinking`."""
+class Delta(NamedTuple):
+    """A piece of a streaming answer; `kind` is `answer` or `thinking`. Many are made, each for a word."""
 
     kind: str
     text: str
@@ -212,7 +211,7 @@ class NoToolbox:
         return agent
 
     def equip(self, agent: Agent, session: Session) -> Agent:
-        return replace(agent, unlisted=False)
+        return replace(agent, unlisted=False) if agent.unlisted else agent
 
     async def list(self, agent: Agent, session: Session) -> None:
         pass

@@ -20,11 +20,14 @@ class Quota:
     def refusal(self, live: Live) -> TooLarge | None:
         """Why the session takes no input, run or step now, or None. The first look at one that is nearly full is
         logged."""
-        warning = self.warning(live.id, live.journal.total)
-        if warning is not None and not live.warned:
+        size = live.journal.total
+        warning = self.warning(live.id, size)
+        if warning is None:
+            return None
+        if not live.warned:
             live.warned = True
             log.warning(warning)
-        return self.full(live.id, live.journal.total)
+        return self.full(live.id, size)
 
     def warning(self, session_id: str, size: int) -> str | None:
         """What to say of a session of that many bytes, or None while it is far from the limit."""

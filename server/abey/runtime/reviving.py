@@ -16,7 +16,7 @@ from abey.runtime.so_far import SoFar
 from abey.runtime.store.recovery import Damaged, Opened
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Broken:
     """A session that can only be looked at: what is wrong, and the machine up to there, if there is one."""
 

@@ -18,10 +18,9 @@ from abey.core.agent import Agent
 from abey.core.events import Event, GraceOver, Start, TimePassed
 from abey.core.idempotency import Keyed
 from abey.core.inputs import refuse_stale
-from abey.core.machine import Machine
 from abey.core.session_rules import rules_used
 from abey.core.transition import Transition
-from abey.core.waiting import next_deadline
+from abey.core.waiting import deadlines
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of
@@ -30,15 +29,13 @@ from abey.runtime.deciding import Decided, decided
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
-from abey.runtime.parking import Parking
 from abey.runtime.ports import Ports
+from abey.runtime.recording import Recording
 from abey.runtime.sessions import Sessions
+from abey.runtime.signals import retrieved
 from abey.runtime.work import Workers
 
 log = logging.getLogger(__name__)
-
-WRITERS = 16
-"""Journals that are written to at the same moment: with the parked ones, all that are ever open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +56,8 @@ class Scheduler:
         self._contexts = Contexts(ports, versions)
         self._workers = Workers(ports, self._report)
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._saved: set[str] = set()
-        self.parking = Parking()
-        self._writers = asyncio.Semaphore(WRITERS)
+        self._recording = Recording(ports.store)
+        self.parking = self._recording.parking
         self._closed = False
         sessions.on_load = self._set_alarm
         self.draining = False
@@ -114,7 +110,11 @@ class Scheduler:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        task.add_done_callback(retrieved)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # an error that comes of it would hold it, and it the error
 
     async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
         self._contexts.refuse_full_disk()
@@ -123,12 +123,12 @@ class Scheduler:
         return self._took(live, made)
 
     async def _create(self, done: Transition) -> Live:
-        session = done.machine.session
-        await asyncio.to_thread(self._save_config, session.config_hash, session.created.config)
-        journal = await asyncio.to_thread(self._ports.store.create, session.id, done.records)
+        journal = await self._recording.create(done)
         return Live(done.machine, journal, EventLog(), done.agent)
 
-    async def _submit(self, live: Live, event: Event, if_revision: int | None, keyed: Keyed | None) -> Submitted:
+    async def _submit(
+        self, live: Live, event: Event, if_revision: int | None = None, keyed: Keyed | None = None
+    ) -> Submitted:
         await self._contexts.prepare(live, event)
         async with live.lock:
             if live.failure is not None:
@@ -153,30 +153,17 @@ class Scheduler:
                 await asyncio.to_thread(self._ports.rules.remember, effect.rule)
 
     async def _write(self, live: Live, done: Transition) -> None:
-        async with self._writers:
-            live.writing = True
-            try:
-                await asyncio.to_thread(self._append, live, done)
-            except RecordFailed as error:
-                self._fail_stop(live, error)
-                raise live.refusal() from error
-            finally:
-                live.writing = False
-                self.parking.wrote(live)
-
-    def _append(self, live: Live, done: Transition) -> None:
-        self._save_config(done.agent.config_hash, done.agent.config)
-        live.journal.append(done.records)
-
-    def _save_config(self, config_hash: str, config: Any) -> None:
-        if config_hash not in self._saved:
-            self._ports.store.save_config(config_hash, config)
-            self._saved.add(config_hash)
+        try:
+            await self._recording.append(live, done)
+        except RecordFailed as error:
+            self._fail_stop(live, error)
+            raise live.refusal() from error
 
     def _took(self, live: Live, made: Decided) -> Submitted:
         """It is durable: remember it, show it, then do what follows."""
         done = made.done
         live.machine, live.agent = done.machine, done.agent
+        self._sessions.residents.used(live.id, live)
         run = live.end_of_run(done.generation)
         if done.records:
             live.log.take(made.logged)
@@ -208,9 +195,10 @@ class Scheduler:
                 self._workers.perform(live, effect)
 
     async def _report(self, live: Live, event: Event) -> None:
-        """News of work in flight. Nobody asked, so nobody can be answered: what goes wrong stops the session."""
+        """News of work in flight, from a task that nobody cancels. Nobody asked, so nobody can be answered: what goes
+        wrong stops the session."""
         try:
-            await self.submit(live, event)
+            await self._submit(live, event)
         except TooLarge as error:
             await self._report(live, fitting(event, error))
         except AbeyError as error:
@@ -223,18 +211,19 @@ class Scheduler:
     def _fail_stop(self, live: Live, error: AbeyError) -> None:
         """The session's work ends here; its last good revision stays visible."""
         log.error("session %s stops taking requests: %s", live.id, error.message)
-        live.machine = Machine(live.machine.session)
         live.fail(error)
+        self._sessions.residents.used(live.id, live)
         self._workers.abandon(live)
         self._ports.listener.noticed(live.id, {"type": "record-failed", "message": error.message})
         self._ports.listener.changed(live.machine)
 
     def _set_alarm(self, live: Live) -> None:
         """Wakes the session when the next of its waiting calls expires."""
-        now = self._ports.clock.now()
-        deadline = next_deadline(live.machine.session, now)
-        if deadline is not None:
-            self._wake(live, (millis_of(deadline) - millis_of(now)) / 1000, TimePassed(), "alarm")
+        waits = deadlines(live.machine.session)
+        now = millis_of(self._ports.clock.now()) if waits else 0
+        left = [millis for millis in (millis_of(one) - now for one in waits) if millis > 0]
+        if left:
+            self._wake(live, min(left) / 1000, TimePassed(), "alarm")
 
     def _wake(self, live: Live, seconds: float, event: Event, purpose: str) -> None:
         """Says `event` after so many seconds; a later call for the same purpose replaces it."""

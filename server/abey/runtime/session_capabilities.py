@@ -69,6 +69,11 @@ class SessionCapabilities:
         """Fires when the session is being stopped, or goes from memory."""
         return self._signal
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the making of anything has begun, whatever came of it."""
+        return bool(self._dropped) or any(one.making is not None for one in self._entries.values())
+
     def declare(self, capabilities: Iterable[Capability]) -> None:
         """Those that are not declared yet come after those that are."""
         for one in capabilities:

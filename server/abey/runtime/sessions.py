@@ -1,4 +1,5 @@
-"""The sessions of a state directory: loaded from their journals when somebody asks for them, then kept in memory."""
+"""The sessions of a state directory: loaded from their journals when somebody asks for them, then in memory for as
+long as they are in use."""
 
 import asyncio
 import logging
@@ -7,19 +8,20 @@ from contextlib import asynccontextmanager, suppress
 
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
-from abey.core.notes import repair_note
-from abey.core.session import Session
+from abey.core.session import Session, open_calls
 from abey.core.waiting import issued_tokens
-from abey.errors import AbeyError, InvalidState, SessionDamaged, UnknownSession, UnknownToken
+from abey.errors import InvalidState, SessionDamaged, UnknownSession, UnknownToken
 from abey.protocol.journal import CallDecided, Record
 from abey.protocol.session import Damage
 from abey.runtime.agents.versions import Versions
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
+from abey.runtime.loading import Loading
 from abey.runtime.ports import Clock
-from abey.runtime.reviving import Broken, Entry, follow, revived
+from abey.runtime.residents import Residents
+from abey.runtime.reviving import Broken, Entry
+from abey.runtime.signals import retrieved
 from abey.runtime.snapshotting import Snapshotting
-from abey.runtime.store.recovery import Damaged, Opened
 from abey.runtime.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -33,15 +35,17 @@ class Sessions:
     """One damaged session never hides or stops another: it is an entry of its own."""
 
     def __init__(self, store: Store, versions: Versions, clock: Clock, snapshots: Snapshotting | None = None) -> None:
-        """`disagreements` say, by session, which snapshots lost against their journals, and why."""
         self._store = store
-        self._versions = versions
         self._clock = clock
-        self._entries: dict[str, Entry] = {}
+        self._loading = Loading(store, versions, clock)
         self._tokens: dict[str, str] = {}
         self._coming: dict[str, asyncio.Future[Entry | None]] = {}
+        self.residents = Residents()
         self.snapshots = snapshots or Snapshotting(store)
-        self.disagreements: dict[str, tuple[str, ...]] = {}
+        self.study = self._loading.study
+        """A session as its journal has it, to be kept or let go, while it is `away`."""
+        self.recall = self._loading.recall
+        self.disagreements = self._loading.disagreements
         self.prepare: Callable[[Session], Awaitable[None]] = versions.prepare
         self.on_load: Callable[[Live], None] = lambda _: None
         self.on_keep: Callable[[Entry], None] = lambda _: None
@@ -50,21 +54,22 @@ class Sessions:
 
     @property
     def loaded(self) -> tuple[Live, ...]:
-        return tuple(entry for entry in self._entries.values() if isinstance(entry, Live))
+        return tuple(entry for entry in self.entries.values() if isinstance(entry, Live))
 
     @property
     def entries(self) -> Mapping[str, Entry]:
         """All that is in memory, whole or damaged."""
-        return self._entries
+        return self.residents.found
 
     def log_of(self, session_id: str) -> EventLog | None:
         """The numbered events of a session that is in memory."""
-        entry = self._entries.get(session_id)
+        entry = self.peek(session_id)
         return entry.log if isinstance(entry, Live) else None
 
     async def all_loaded(self) -> bool:
         """Whether every session on disk is in memory."""
-        return self._entries.keys() >= set(await asyncio.to_thread(self._store.ids))
+        ids = await asyncio.to_thread(self._store.ids)
+        return all(session_id in self.entries for session_id in ids)
 
     async def get(self, session_id: str) -> Live:
         """The session. Raises UnknownSession, SessionDamaged."""
@@ -99,12 +104,12 @@ class Sessions:
 
     async def all(self) -> tuple[tuple[Live, ...], tuple[Broken, ...]]:
         """Every session and every damaged one, oldest first."""
+        met = []  # none of them leaves before all are here
         for session_id in await asyncio.to_thread(self._store.ids):
             with suppress(UnknownSession):  # it went, or its creation failed, while we looked
-                if session_id not in self._entries:
-                    await self._load(session_id)
+                met.append(await self.entry(session_id))
         live = sorted(self.loaded, key=lambda one: (one.machine.session.created_at, one.id))
-        broken = [entry for entry in self._entries.values() if isinstance(entry, Broken)]
+        broken = [entry for entry in self.entries.values() if isinstance(entry, Broken)]
         return tuple(live), tuple(sorted(broken, key=lambda one: one.damage.session_id))
 
     async def of_token(self, token: str) -> tuple[Live, str]:
@@ -133,7 +138,7 @@ class Sessions:
 
     async def create(self, session_id: str, make: Callable[[], Awaitable[Live]]) -> Live:
         """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""
-        if isinstance(self._entries.get(session_id), Live) or session_id in self._coming:
+        if isinstance(self.peek(session_id), Live) or session_id in self._coming:
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
         coming: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = coming
@@ -144,7 +149,7 @@ class Sessions:
             raise
         else:
             coming.set_result(live)
-            self._entries[session_id] = live
+            self.residents.keep(session_id, live)
             return live
         finally:
             del self._coming[session_id]
@@ -157,32 +162,44 @@ class Sessions:
         self.on_commit(live, records)
         self.snapshots.committed(live)
 
+    def leave(self, live: Live) -> None:
+        """It leaves memory, unless somebody holds it. Whose the tokens are that nothing waits for is not remembered."""
+        session = live.machine.session
+        waiting = {call.verdict.token for call in open_calls(session) if call.verdict is not None}
+        for token in issued_tokens(session):
+            if token not in waiting:
+                self._tokens.pop(token, None)
+        self.snapshots.rest(live)
+
     def peek(self, session_id: str) -> Entry | None:
         """What is in memory of the session; reads nothing."""
-        return self._entries.get(session_id)
+        return self.residents.get(session_id)
 
     async def entry(self, session_id: str) -> Entry:
         """The session, whole or damaged. Raises UnknownSession."""
-        return self._entries.get(session_id) or await self._load(session_id)
+        return self.residents.use(session_id) or await self._load(session_id)
 
     @asynccontextmanager
-    async def away(self, session_id: str) -> AsyncIterator[None]:
-        """Nobody loads, makes or takes away the session meanwhile; who waits then looks at the disk."""
+    async def away(self, session_id: str) -> AsyncIterator[Entry | None]:
+        """What is in memory of the session. Nobody loads, makes or takes it away meanwhile; who waits then looks at the
+        disk."""
+        entry = self.peek(session_id)  # it stays, however long somebody else has the session
         while (coming := self._coming.get(session_id)) is not None:
             with suppress(UnknownSession):  # whoever asked for it is told so
                 await asyncio.shield(coming)
         gone: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = gone
+        entry = self.peek(session_id)
         try:
             await self.snapshots.settle(session_id)
-            yield
+            yield entry
         finally:
             del self._coming[session_id]
             gone.set_result(None)
 
     def forget(self, session_id: str) -> None:
         """Nothing of the session is remembered, nor whose its tokens were."""
-        self._entries.pop(session_id, None)
+        self.residents.forget(session_id)
         self.disagreements.pop(session_id, None)
         for token in [token for token, owner in self._tokens.items() if owner == session_id]:
             del self._tokens[token]
@@ -191,8 +208,7 @@ class Sessions:
         """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
         RevisionConflict, RecordFailed."""
         await self.entry(session_id)
-        async with self.away(session_id):
-            entry = self._entries.get(session_id)
+        async with self.away(session_id) as entry:
             if entry is not None and entry.machine is not None:
                 refuse_stale(entry.machine.session, if_revision)
             if isinstance(entry, Live) and entry.failure is None:
@@ -200,15 +216,15 @@ class Sessions:
             if isinstance(entry, Live):
                 entry.journal.close()
                 await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
-            self._entries.pop(session_id, None)
+            self.residents.forget(session_id)
         return await self.get(session_id), True
 
     async def _load(self, session_id: str) -> Entry:
         while True:
             coming = self._coming.get(session_id)
             if coming is None:
-                coming = asyncio.create_task(self._read(session_id))
-                self._coming[session_id] = coming
+                coming = self._coming[session_id] = asyncio.create_task(self._read(session_id))
+                coming.add_done_callback(retrieved)
             entry = await asyncio.shield(coming)
             if entry is not None:
                 return entry
@@ -224,27 +240,10 @@ class Sessions:
         """From now on the session is in memory."""
         if isinstance(entry, Broken):
             log.warning("session %s is damaged: %s", session_id, entry.damage.reason)
-        self._entries[session_id] = entry
+        self.residents.keep(session_id, entry)
         if isinstance(entry, Live):
             self._tokens |= dict.fromkeys(issued_tokens(entry.machine.session), session_id)
             self.on_load(entry)
             self.snapshots.committed(entry)
         self.on_keep(entry)
         return entry
-
-    async def study(self, session_id: str) -> Entry:
-        """The session as its journal has it, to be kept or let go, while it is `away`. Raises UnknownSession."""
-        try:
-            opened: Opened | Damaged = await asyncio.to_thread(self._store.load, session_id, self._clock.now())
-        except UnknownSession:
-            raise
-        except AbeyError as error:
-            opened = Damaged(session_id, error.message, None, ())
-        for disagreement in opened.base.disagreements:
-            log.warning("session %s: %s", session_id, disagreement)
-        self.disagreements[session_id] = opened.base.disagreements
-        if isinstance(opened, Opened) and opened.repaired is not None:
-            log.warning("session %s: %s", session_id, repair_note(opened.repaired))
-        if opened.lost:
-            log.warning("session %s lacks %d values: %s", session_id, len(opened.lost), ", ".join(opened.lost[:9]))
-        return await revived(await asyncio.to_thread(follow, opened, self._store.read_partial), self._versions)

@@ -64,3 +64,9 @@ def being_cancelled() -> bool:
 
 def closed(signal: Signal) -> CapabilityError:
     return CapabilityError("capability/closed", f"nothing is made for the session any more: {signal.reason}")
+
+
+def retrieved(task: "asyncio.Future[Any]") -> None:
+    """Of work that has ended: how it failed is known, though nobody may wait for it any more."""
+    if not task.cancelled():
+        task.exception()

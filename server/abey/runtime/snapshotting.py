@@ -14,7 +14,8 @@ LEAST_BYTES = 4 << 20
 """A snapshot is due once the journal since the last one has more bytes than these and than that snapshot."""
 
 LEAVING_BYTES = 256 << 10
-"""The same when the daemon ends, and a quarter of that snapshot: the next one shall open quickly what was in use."""
+"""The same when the session rests or the daemon ends, and a quarter of that snapshot: what was in use shall open
+quickly the next time."""
 
 LEAVING_SECONDS = 2.0
 """No snapshot is begun later than this after the end has begun."""
@@ -38,6 +39,11 @@ class Snapshotting:
         if _grown(live) > max(self._least, live.kept.size):
             self._begin(live)
 
+    def rest(self, live: Live) -> None:
+        """The session leaves memory, or stays there until it is written, if it has grown enough for that."""
+        if self._has_grown(live):
+            self._begin(live)
+
     async def settle(self, session_id: str) -> None:
         """Returns when no snapshot of that session is being written."""
         if session_id in self._tasks:
@@ -49,7 +55,7 @@ class Snapshotting:
             async with asyncio.timeout(LEAVING_SECONDS):
                 for live in sorted(sessions, key=_grown, reverse=True):
                     await self.settle(live.id)
-                    if _grown(live) > max(self._leaving, live.kept.size // 4):
+                    if self._has_grown(live):
                         self._begin(live)
                         await self.settle(live.id)
         await self.close()
@@ -59,6 +65,10 @@ class Snapshotting:
         self._closed = True
         if self._tasks:
             await asyncio.wait(self._tasks.values())
+
+    def _has_grown(self, live: Live) -> bool:
+        """Enough for a snapshot of a session that nobody works on now."""
+        return _grown(live) > max(self._leaving, live.kept.size // 4)
 
     def _begin(self, live: Live) -> None:
         session = live.log.session

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,12 +26,14 @@ from abey.protocol.journal import Record
 from abey.protocol.transcript import Question
 from abey.runtime.around import Ask, TripwireTripped
 from abey.runtime.child_sessions import ChildRests
+from abey.runtime.in_flight import InFlight
 from abey.runtime.live import Live, Pulse
 from abey.runtime.models.retrying import Retrying
 from abey.runtime.partials import Partials
 from abey.runtime.ports import OnDelta, Ports, ToolCall
 from abey.runtime.signals import being_cancelled
 from abey.runtime.tools.decorating import Decorated, Decorating
+from abey.shared.frames import let_go
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,8 @@ WorkEffect = fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.EndChild | 
 STRAYS = (Exception, BaseExceptionGroup, asyncio.CancelledError)
 """What may come out of a model or a tool that nobody here has told to end."""
 
-Report = Callable[[Live, Fact], Awaitable[None]]
+Report = Callable[[Live, Fact], Coroutine[Any, Any, None]]
+"""Raises nothing. Only a task that nobody cancels may await it."""
 
 
 class Workers:
@@ -49,7 +52,7 @@ class Workers:
     def __init__(self, ports: Ports, report: Report) -> None:
         self._ports = ports
         self._report = report
-        self._followers: set[asyncio.Task[None]] = set()
+        self._in_flight = InFlight[Fact]()
         self._letting_go: set[asyncio.Task[None]] = set()
         self.partials = Partials(ports.store, ports.listener)
         self._decorating = Decorating(ports.clock)
@@ -61,13 +64,13 @@ class Workers:
             case fx.AskModel() | fx.ListTools() | fx.RunTool() if self._closed:
                 log.info("session %s: %s is not begun any more", live.id, effect.invocation_id)
             case fx.AskModel():
-                self._follow(live, effect.invocation_id, self._ask(live, effect))
+                self._follow(live, effect.invocation_id, partial(self._ask, live, effect))
             case fx.ListTools():
-                self._follow(live, effect.invocation_id, self._list(live, effect))
+                self._follow(live, effect.invocation_id, partial(self._list, live, effect))
             case fx.RunTool():
-                self._follow(live, effect.invocation_id, self._run(live, effect))
+                self._follow(live, effect.invocation_id, partial(self._run, live, effect))
             case fx.EndChild():
-                self._follow(live, effect.invocation_id, self._end_child(live, effect))
+                self._follow(live, effect.invocation_id, partial(self._end_child, live, effect))
             case fx.Abort():
                 task = live.tasks.get(effect.invocation_id)
                 if task is not None:
@@ -107,32 +110,20 @@ class Workers:
     async def close(self) -> None:
         """Ends all work without a report, and waits until it is gone, and told to who follows it."""
         self._closed = True
-        followers = list(self._followers)
-        for follower in followers:
-            follower.cancel()
-        await asyncio.gather(*followers, *self._letting_go, return_exceptions=True)
+        await self._in_flight.close()
+        await asyncio.gather(*self._letting_go, return_exceptions=True)
         await self.partials.close()
         await self._ports.tracing.close()
 
-    def _follow(self, live: Live, invocation_id: str, work: Coroutine[Any, Any, Fact]) -> None:
-        task: asyncio.Task[object] = asyncio.create_task(work)
-        live.tasks[invocation_id] = task
-        follower = asyncio.create_task(self._until_it_ends(live, invocation_id, task))
-        self._followers.add(follower)
-        follower.add_done_callback(self._followers.discard)
+    def _follow(self, live: Live, invocation_id: str, work: Callable[[], Coroutine[Any, Any, Fact]]) -> None:
+        tell = partial(self._end, live, invocation_id)
+        live.tasks[invocation_id] = self._in_flight.begin(work, Aborted(invocation_id), tell)
 
-    async def _until_it_ends(self, live: Live, invocation_id: str, task: asyncio.Task[Any]) -> None:
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await self.partials.end(live, invocation_id, told=False)
-            raise
-        if live.tasks.pop(invocation_id, None) is None:
+    async def _end(self, live: Live, invocation_id: str, fact: Fact) -> None:
+        if self._closed or live.tasks.pop(invocation_id, None) is None:
             await self.partials.end(live, invocation_id, told=False)
             return
-        await self._report(live, Aborted(invocation_id) if task.cancelled() else task.result())
+        await self._report(live, fact)
         await self.partials.end(live, invocation_id, told=live.failure is None)
         self.ended.beat()
 
@@ -144,14 +135,17 @@ class Workers:
             answer = await self._answer(live, effect.request, partial(retrying.ask, on_delta=self._streams(live)))
         except TripwireTripped as trip:
             tries = retrying.attempts if retrying else 0
+            let_go(trip)
             return Tripped(effect.invocation_id, trip.tripwire, trip.message, tries, trip.usage)
         except ModelFailed as error:
             attempts = int(error.details.get("attempts", 1))
+            let_go(error)
             return ModelCallFailed(effect.invocation_id, error.model_code, error.message, attempts, error.details)
         except STRAYS as stray:
             if isinstance(stray, asyncio.CancelledError) and being_cancelled():
                 return Aborted(effect.invocation_id, retrying.attempts if retrying else 0)
             log.exception("model call %s failed", effect.invocation_id)
+            let_go(stray)
             return ModelCallFailed(effect.invocation_id, "transient", "internal error; see the daemon's log", 1)
         return ModelAnswered(effect.invocation_id, answer)
 
@@ -203,6 +197,7 @@ class Workers:
             if isinstance(stray, asyncio.CancelledError) and being_cancelled():
                 raise
             log.exception("tool call %s failed", call.invocation_id)
+            let_go(stray)
             return ToolOutcome("tool/failed: internal error", "tool/failed")
 
     async def _list(self, live: Live, effect: fx.ListTools) -> Fact:
@@ -213,7 +208,7 @@ class Workers:
         """The answer of a person, who may take days; None where nobody wants to answer. One question at a time."""
         asking = live.questions[invocation_id] = asyncio.get_running_loop().create_future()
         try:
-            await self._report(live, ToolAsked(invocation_id, question))
+            await asyncio.shield(self._in_flight.keep(self._report(live, ToolAsked(invocation_id, question))))
             if invocation_id not in live.tasks:  # abandoned: nobody will answer it
                 return None
             return await asking

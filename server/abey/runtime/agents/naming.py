@@ -1,6 +1,5 @@
 """The names under which the model sees the tools of an agent file, as far as the file alone tells them."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -81,5 +80,7 @@ def offered_by(tools: Iterable[AnyToolKind]) -> Offered:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The one of `known` that somebody meant who wrote `word`, if any is near enough."""
     folded = {name.lower().replace("_", ""): name for name in known}
-    near = difflib.get_close_matches(word.lower().replace("_", ""), folded, n=1, cutoff=0.6)
+    from difflib import get_close_matches  # only what is wrong is compared
+
+    near = get_close_matches(word.lower().replace("_", ""), folded, n=1, cutoff=0.6)
     return folded[near[0]] if near else None

@@ -31,6 +31,7 @@ def resolve(config: AgentConfig, raw: Mapping[str, Any]) -> Agent:
             max_tokens=config.limits.max_tokens,
             max_cost=config.limits.max_cost,
         ),
+        model=config.model,
         prices=config.model.prices,
         compaction=config.compaction,
         output_schema=config.output_schema,

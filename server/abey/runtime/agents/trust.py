@@ -103,7 +103,7 @@ class Trust:
             if len(left) < len(known):
                 self._write(left)
 
-    def is_too_wide(self, real: Path) -> bool:
+    def is_too_wide(self, real: str | Path) -> bool:
         """Whether it is the home folder, everybody's, or one around these: no workspace, and never trusted as one."""
         return is_too_wide(real, self._home)
 

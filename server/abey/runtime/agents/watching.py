@@ -24,7 +24,7 @@ SETTLE_SECONDS = 3.0
 """So long after a change the files themselves count at every look: their stamps may hide another one of them."""
 MOST_WATCHED = 64
 """Folders beyond the first ones are looked at only."""
-STEP_MILLIS = 100
+STEP_MILLIS = 250
 """The thread that waits for the kernel wakes up so often, also where nothing happens."""
 
 Watch = Callable[[tuple[Path, ...]], AsyncIterator[Any]]
@@ -60,7 +60,7 @@ class Watching:
         self._aside = aside
         self._watch = watch
         self._hint = asyncio.Event()
-        self._watched: Folders = {}
+        self._watched: Folders | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._complained = False
         self._last: Hashable = None
@@ -83,9 +83,11 @@ class Watching:
             await self._stop_watching()
 
     async def _look(self) -> None:
-        await self._watch_what_is_there()
+        if self._watched is None:
+            await self._watch_these(await self._aside.run(self._folders))
         hinted = await self._hinted_or_time_over()
-        now = await self._aside.run(self._stamps)
+        folders, now = await self._aside.run(self._seen)
+        await self._watch_these(folders)
         time = asyncio.get_running_loop().time()
         if now != self._last:
             self._unsettled_until = time + SETTLE_SECONDS
@@ -94,8 +96,11 @@ class Watching:
         self._last = await self._quiet(now)
         await self._changed()
 
-    async def _watch_what_is_there(self) -> None:
-        found = await self._aside.run(self._folders)
+    def _seen(self) -> tuple[Folders, Hashable]:
+        """In one thread, for an idle daemon does little else than to look."""
+        return self._folders(), self._stamps()
+
+    async def _watch_these(self, found: Folders) -> None:
         folders = dict(islice(found.items(), MOST_WATCHED))
         if folders != self._watched:
             await self._stop_watching()

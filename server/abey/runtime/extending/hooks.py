@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,6 +20,7 @@ from abey.runtime.extending.scoped import Declared
 from abey.runtime.signals import ANY_END, being_cancelled
 from abey.runtime.tools.arguments import question_fault
 from abey.runtime.tools.toolbox import HIDDEN
+from abey.shared.frames import let_go
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +45,12 @@ class ExtensionHooks:
                 raise ModelFailed("invalid-request", f"the extension {one.name} cannot be used ({one.why}); {WAY_OUT}")
         exchange = Exchange(request, question_fault)
         onion = _Onion(exchange, self.declared, session, agent, ask)
-        with suppress(Tripped):  # the exchange has its tripwire
-            try:
-                await in_time(onion.enter(self.declared.extensions.usable), f"a hook of session {session.id}")
-            finally:
-                exchange.over = True
+        try:
+            await in_time(onion.enter(self.declared.extensions.usable), f"a hook of session {session.id}")
+        except Tripped as trip:  # the exchange has its tripwire
+            let_go(trip)
+        finally:
+            exchange.over = True
         if session.last_answer is None:  # once a turn is enough
             for name in dict.fromkeys(exchange.hidden):
                 self.announce(session.id, name, HIDDEN)

@@ -154,8 +154,7 @@ class Index:
         await asyncio.to_thread(self._database.put, found, self._clock.now())
 
     async def _studied(self, session_id: str) -> Change | None:
-        async with self._sessions.away(session_id):
-            entry = self._sessions.peek(session_id)
+        async with self._sessions.away(session_id) as entry:
             if entry is None:
                 entry = await self._sessions.study(session_id)
                 if isinstance(entry, Live) and not entry.lost:

@@ -8,8 +8,9 @@ from typing import Any
 
 from abey.core.machine import Machine
 from abey.core.replay import overdue, recover
-from abey.core.session import Session, open_calls
+from abey.core.session import Session
 from abey.core.views import bare_view, summary_view
+from abey.core.waiting import deadlines
 from abey.protocol.base import Timestamp
 
 NEVER = "~"
@@ -66,11 +67,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 def row_of(session: Session, stamp: str, now: Timestamp) -> Row:
     """The row of a session that is not in memory: nothing runs in it, whatever runs in the one that is given."""
     shown = Machine(overdue(recover(session), now))
-    deadlines = [
-        call.verdict.expires_at
-        for call in open_calls(session)
-        if call.state == "deferred" and call.verdict is not None and call.verdict.expires_at is not None
-    ]
+    waits = deadlines(session)
     view = bare_view(shown)
     return Row(
         id=session.id,
@@ -86,8 +83,8 @@ def row_of(session: Session, stamp: str, now: Timestamp) -> Row:
         input_tokens=session.usage.input_tokens,
         output_tokens=session.usage.output_tokens,
         cost=session.usage.cost,
-        since=max((one for one in deadlines if one <= now), default=""),
-        until=min((one for one in deadlines if one > now), default=NEVER),
+        since=max((one for one in waits if one <= now), default=""),
+        until=min((one for one in waits if one > now), default=NEVER),
         source=json.dumps([session.created.agent_file, session.config_hash, session.created.workspace]),
         view=json.dumps(view.wire(), separators=(",", ":")),
     )

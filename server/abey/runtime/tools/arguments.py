@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from abey.runtime.agents.jsonc import child
+from abey.runtime.tools.plain_schemas import fits, is_plain
 from abey.shared.escaping import cut, escape_line
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ QUESTION_BYTES = 64 * 1024
 _SHOWN = 300
 _NO_REGEX = ' is not a "regex"'
 _TOO_MUCH = "nested too deeply, or a number of too many digits, to be checked"
+_text_of = json.JSONEncoder(sort_keys=True).encode
+_readable = json.JSONEncoder(ensure_ascii=False).encode
 _LINEAR = " that is matched in linear time: look-around and back references are not"
 
 
@@ -27,6 +30,8 @@ def check_arguments(schema: Mapping[str, Any], value: Any, what: str = "the argu
 
     Patterns are matched in linear time, so no value keeps this busy for long.
     """
+    if fits(schema, value):
+        return None
     broken, validator = _checked(schema)
     if validator is None:
         return _of_tool(broken)
@@ -65,7 +70,7 @@ def broken_schema(schema: Mapping[str, Any]) -> str | None:
 
 def schema_fault(schema: Mapping[str, Any]) -> Fault | None:
     """Where in the schema it is that it is broken; the message goes on with a sentence that begins with what it is."""
-    return _checked(schema)[0]
+    return None if is_plain(schema) else _checked(schema)[0]
 
 
 def question_fault(schema: Mapping[str, Any]) -> str | None:
@@ -95,7 +100,7 @@ def _unexpected(error: "ValidationError") -> list[str]:
 
 def _checked(schema: Mapping[str, Any]) -> "tuple[Fault | None, Validator | None]":
     try:
-        return _compiled(json.dumps(schema, sort_keys=True))
+        return _compiled(_text_of(schema))
     except (ValueError, RecursionError) as fault:
         return Fault("", _broken(f": {_short(str(fault))}")), None
 
@@ -121,7 +126,8 @@ def _refused(_: str) -> NoReturn:
 
 def _as_text_allows(value: Any) -> Any:
     """`value`, with `?` for what no text can hold: half a surrogate pair."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    text = _readable(value)
+    return value if text.isascii() else json.loads(text.encode("utf-8", "replace"))
 
 
 def _broken(how: str) -> str:

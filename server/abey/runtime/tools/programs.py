@@ -103,6 +103,7 @@ def collecting(reading: int, output: Sink) -> Iterator[None]:
             for _ in range(_LAST_CHUNKS):
                 if not inlet.read():
                     break
+            output.flows_from(None)  # each would hold the other, and whom the output is told to, until it is collected
 
 
 def _how(ended: Ended) -> str:

@@ -1,0 +1,64 @@
+"""The threads that write journals."""
+
+import asyncio
+import gc
+import threading
+from typing import Any
+
+import pytest
+
+from abey.runtime.writers import Writers
+
+
+async def done_by(writers: Writers, function: Any, *arguments: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(writers, function, *arguments)
+
+
+def threads_beside(others: set[threading.Thread]) -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread not in others]
+
+
+def fail(error: Exception) -> None:
+    raise error
+
+
+async def test_what_a_thread_does_comes_back_and_so_does_what_it_raises() -> None:
+    writers, error = Writers(2), OSError(5, "no")
+    assert await done_by(writers, pow, 2, 5) == 32
+    with pytest.raises(OSError) as raised:
+        await done_by(writers, fail, error)
+    assert raised.value is error
+    assert await done_by(writers, threading.get_ident) != threading.get_ident()
+
+
+async def test_there_are_as_many_threads_as_there_was_work_at_one_time_and_no_more_than_allowed() -> None:
+    others, writers, gate = set(threading.enumerate()), Writers(3), threading.Event()
+    for _ in range(5):
+        await done_by(writers, abs, -1)
+    assert len(threads_beside(others)) == 1
+    waiting = [asyncio.ensure_future(done_by(writers, gate.wait)) for _ in range(9)]
+    await asyncio.sleep(0)
+    threads = threads_beside(others)
+    gate.set()
+    assert (await asyncio.gather(*waiting), len(threads)) == ([True] * 9, 3)
+
+
+async def test_whoever_does_not_wait_any_more_is_told_nothing() -> None:
+    writers, gate = Writers(1), threading.Event()
+    given_up = asyncio.ensure_future(done_by(writers, gate.wait))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    gate.set()
+    assert await done_by(writers, abs, -1) == 1
+    assert given_up.cancelled()
+
+
+async def test_the_threads_end_once_nobody_has_them() -> None:
+    others, writers = set(threading.enumerate()), Writers(2)
+    await asyncio.gather(*(done_by(writers, abs, -1) for _ in range(4)))
+    threads = threads_beside(others)
+    del writers
+    gc.collect()
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 10)
+    assert [thread.is_alive() for thread in threads] == [False] * len(threads)
