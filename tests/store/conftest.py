@@ -124,9 +124,9 @@ def every_record() -> tuple[tuple[Record, ...], ...]:
 @pytest.fixture(scope="session")
 def chunks(units: tuple[tuple[Record, ...], ...]) -> tuple[bytes, ...]:
     """The bytes of `units`, one write each."""
-    crc, written = 0, []
+    crc, written, carried = 0, [], dict[str, str]()
     for unit in units:
-        data, crc = encode_unit(unit, crc)
+        data, crc = encode_unit(unit, crc, carried=carried)
         written.append(data)
     return tuple(written)
 

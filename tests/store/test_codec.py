@@ -23,7 +23,8 @@ from abey.protocol.journal import (
     Skipped,
     Waiting,
 )
-from abey.runtime.store.codec import NESTING_LIMIT, RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode, encode_unit
+from abey.runtime.store.codec import RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode, encode_unit
+from abey.runtime.store.nesting import NESTING_LIMIT
 from abey.runtime.store.scan import End, NewerVersion, Scan, scan
 
 AT = "2025-11-29T12:00:00.000Z"
@@ -55,10 +56,10 @@ def test_a_unit_has_these_bytes() -> None:
         b'"output":{"z":null,"a":1.0}},"first":7,"last":8,"prev":"0000beef","rev":7,"type":"call-finished","v":1}'
     )
     second = (
-        b'{"at":"2025-11-29T12:00:00.000Z","data":{"callIds":["c","d"],"drivenBy":"step","stepId":"s","turnId":"t"},'
+        b'{"at":"2025-11-29T12:00:00.000Z","data":{"callIds":["c","d"],"stepId":"s","turnId":"t"},'
         b'"first":7,"last":8,"prev":"6c8e300f","rev":8,"type":"waiting","v":1}'
     )
-    assert encode_unit(unit, 0xBEEF) == (b"6c8e300f %b\nb43e4f51 %b\n" % (first, second), 0xB43E4F51)
+    assert encode_unit(unit, 0xBEEF) == (b"6c8e300f %b\ne1d03a9f %b\n" % (first, second), 0xE1D03A9F)
 
 
 def test_a_record_of_a_request_with_a_key_has_these_bytes() -> None:

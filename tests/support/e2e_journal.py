@@ -6,10 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+CARRIED = {
+    "model-requested": ("turnId", "configHash", "drivenBy"),
+    "candidate": ("turnId", "stepId", "invocationId"),
+    "model-failed": ("turnId", "stepId", "invocationId"),
+    "compacted": ("turnId", "invocationId"),
+    "call-decided": ("configHash",),
+    "tool-results": ("turnId", "stepId"),
+    "waiting": ("turnId", "stepId", "drivenBy"),
+    "final": ("turnId", "stepId"),
+    "cancelled": ("turnId",),
+    "failed": ("turnId",),
+}
+"""The members with a star in journal.md: absent, they are what the last record with one of that name says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One record and its bytes, newline included."""
+    """One record and its bytes, newline included; what it carried is in the record, too."""
 
     raw: bytes
     crc: str
@@ -28,6 +42,7 @@ class Line:
 def read(path: Path) -> list[Line]:
     """Every record; fails where the file is not as journal.md says."""
     lines = [_line(raw) for raw in path.read_bytes().splitlines(keepends=True)]
+    _complete(lines)
     seed = next((line.record["data"]["seed"] for line in lines[1:2] if line.type == "seeded"), {})
     rev, crc = seed.get("revision", 0), "00000000"
     for line in lines:
@@ -38,6 +53,33 @@ def read(path: Path) -> list[Line]:
         spans = {(line.record["first"], line.record["last"]) for line in unit}
         assert spans == {(revs[0], revs[-1])}
     return lines
+
+
+def _complete(lines: list[Line]) -> None:
+    """Puts into every record what its line leaves out."""
+    said: dict[str, str] = {}
+    for line in lines:
+        wanted = CARRIED.get(line.type, ())
+        line.data.update({name: said[name] for name in wanted if name not in line.data and name in said})
+        said |= {name: line.data[name] for names in CARRIED.values() for name in names if name in line.data}
+        if "client" in line.data:
+            _complete_client(line.data["client"], said)
+        if line.type == "call-decided" and "runnable" not in line.data:
+            _complete_verdict(line.data)
+
+
+def _complete_client(client: dict[str, str], said: dict[str, str]) -> None:
+    for name in ("kind", "name"):
+        told = f"{name} of the client"
+        said[told] = client[name] = client[name] if name in client else said[told]
+
+
+def _complete_verdict(data: dict[str, Any]) -> None:
+    disposition, rule = data["disposition"], data.get("rule") or {}
+    if isinstance(disposition, dict) and "reason" in disposition:
+        data.setdefault("reason", disposition["reason"])
+    if "tool" in rule:
+        rule.setdefault("disposition", disposition)
 
 
 def units(path: Path) -> list[list[Line]]:

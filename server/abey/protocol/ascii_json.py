@@ -5,31 +5,39 @@ from contextlib import suppress
 
 from pydantic_core import to_json
 
-from abey.protocol.base import Json
+from abey.protocol.base import Json, Wire
 
 
-def ascii_json(value: Json) -> bytes:
-    """Without spaces. Raises ValueError, TypeError for what is no JSON.
+def ascii_json(value: Json | Wire) -> bytes:
+    """Without spaces; values of the protocol in it as `wire` gives them. Raises ValueError, TypeError for what is no
+    JSON.
 
     pydantic's writer takes an eighth of the time, and while a long answer is written nobody else is served. But it
-    leaves characters as they are, passes NaN on, and refuses half characters and deep nesting.
+    leaves characters as they are (or takes ten times as long to escape them), passes NaN on, and refuses half
+    characters and deep nesting.
     """
     with suppress(ValueError):
         text = to_json(value)
         if _is_plain(text) and b"NaN" not in text and b"Infinity" not in text:
             return text
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_wire).encode("ascii")
 
 
-def ascii_size(value: Json) -> int:
+def ascii_size(value: Json | Wire) -> int:
     """How many bytes `ascii_json` has of it; of what is no JSON anything."""
     with suppress(ValueError):
         text = to_json(value)
         if _is_plain(text):
             return len(text)
-    return len(json.dumps(value, separators=(",", ":")))
+    return len(json.dumps(value, separators=(",", ":"), default=_wire))
 
 
 def _is_plain(text: bytes) -> bool:
     """Whether nothing in it is to be escaped that pydantic leaves as it is: DEL is ASCII, and acts on a terminal."""
     return text.isascii() and b"\x7f" not in text
+
+
+def _wire(value: object) -> Json:
+    if isinstance(value, Wire):
+        return value.wire()
+    raise TypeError(f"{type(value).__name__} is no JSON")

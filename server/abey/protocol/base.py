@@ -4,8 +4,11 @@ import hashlib
 import json
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
+
+from abey.protocol.wire_form import leave_out_absent
 
 Json = Any
 """A JSON value that is passed through as it came: never renamed, reordered or re-typed."""
@@ -25,7 +28,15 @@ Timestamp = str
 class Wire(BaseModel):
     """A value of the protocol: immutable, unknown members refused, camelCase names on the wire."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    # most types are never used by one daemon, and building all of them takes longer than most of a start
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,
+        ser_json_inf_nan="constants",
+    )
 
     def wire(self) -> dict[str, Any]:
         """The object for the wire or the disk, of dicts, lists and plain values; what is absent is left out.
@@ -37,23 +48,11 @@ class Wire(BaseModel):
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Optional members whose null is a value: set to None they are there, left out they are absent."""
 
-    def _says_null(self, name: str) -> bool:
-        return name in self.nullable and name in self.model_fields_set
-
-    @model_serializer(mode="wrap")
-    def _without_absent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Not pydantic's `exclude_none`: a member that must be there may be JSON null, and then it stays."""
-        absent = {
-            spelling
-            for name, field in type(self).model_fields.items()
-            if not field.is_required() and getattr(self, name) is None and not self._says_null(name)
-            for spelling in (name, field.serialization_alias)
-        }
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in dump(self).items()
-            if name not in absent
-        }
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        leave_out_absent(handler.resolve_ref_schema(schema), cls.nullable)
+        return schema
 
 
 class Repeatable(Wire):
@@ -70,10 +69,12 @@ class LenientWire(Wire):
     model_config = ConfigDict(extra="ignore")
 
 
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
 def canonical_json(value: Json) -> bytes:
     """The one spelling that is hashed (protocol.md, Rules). Raises ValueError for NaN and Infinity."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return text.encode("ascii")
+    return _canonical(value).encode("ascii")
 
 
 def sha256_hex(value: Json) -> str:

@@ -1,13 +1,12 @@
 """What the journals of a machine say, as the checker wants it."""
 
-import json
 from pathlib import Path
 
 from support import e2e_journal
 from support.jepsen.history import Journal, Record, Told
 
 from abey.runtime.event_log import EventLog
-from abey.runtime.store.codec import Entry, decode
+from abey.runtime.store.scan import scan
 
 
 def read_journal(path: Path) -> Journal:
@@ -28,10 +27,9 @@ def _record(line: e2e_journal.Line, tokens: dict[str, str]) -> Record:
 
 def _events(lines: list[e2e_journal.Line]) -> list[Told]:
     log, found = EventLog(), list[Told]()
-    for unit in e2e_journal.grouped(lines):
-        entries = [decode(line.raw.rstrip(b"\n")) for line in unit]
-        records = [entry.record for entry in entries if isinstance(entry, Entry)]
-        assert len(records) == len(unit), json.dumps(unit[0].record)
+    whole = scan(b"".join(line.raw for line in lines))
+    assert whole.problem is None, whole.problem
+    for records in whole.units:
         before = log.next_seq - 1
         log.add(records)
         events = log.since(before, 1 << 20, lambda _: None)

@@ -18,12 +18,13 @@ class CallDecided(RecordData):
     """
 
     type: ClassVar[str] = "call-decided"
+    carried: ClassVar[frozenset[str]] = frozenset({"config_hash"})
     call_id: str
     token: str
     disposition: Disposition
     reason: str | None = None
     rule: Json = None
-    runnable: Flag
+    runnable: Flag = True
     policy_hash: str
     tool_hash: str
     config_hash: str

@@ -29,6 +29,8 @@ class RecordData(Wire):
 
     type: ClassVar[str]
     ignorable: ClassVar[bool] = False
+    carried: ClassVar[frozenset[str]] = frozenset()
+    """The members that its line lacks where they are what the last record that has them says."""
 
 
 @dataclass(frozen=True, slots=True)

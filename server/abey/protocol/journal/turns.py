@@ -87,6 +87,7 @@ class ModelRequested(RecordData):
     """
 
     type: ClassVar[str] = "model-requested"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "config_hash", "driven_by"})
     turn_id: str
     step_id: str
     invocation_id: str
@@ -102,14 +103,15 @@ class Candidate(RecordData):
     hooks said of its calls."""
 
     type: ClassVar[str] = "candidate"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "step_id", "invocation_id"})
     turn_id: str
     step_id: str
     invocation_id: str
     blocks: tuple[Block, ...] = ()
     calls: tuple[ProposedCall, ...] = ()
     finish_reason: str
-    usage: Usage
-    attempts: Int
+    usage: Usage = Usage()
+    attempts: Int = 1
     verdicts: tuple[Ruling, ...] | None = None
 
 
@@ -117,12 +119,13 @@ class ModelFailure(RecordData):
     """`usage` is there where the model did answer, with what is of no use."""
 
     type: ClassVar[str] = "model-failed"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "step_id", "invocation_id"})
     turn_id: str
     step_id: str
     invocation_id: str
     code: str
     message: str
-    attempts: Int
+    attempts: Int = 1
     usage: Usage | None = None
 
 
@@ -131,19 +134,21 @@ class Compacted(RecordData):
     only of those up to `place`, where it is one with many. The journal keeps all of it."""
 
     type: ClassVar[str] = "compacted"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "invocation_id"})
     turn_id: str
     invocation_id: str
     up_to: Int
     place: Int | None = None
     summary: str
-    usage: Usage
-    attempts: Int
+    usage: Usage = Usage()
+    attempts: Int = 1
 
 
 class ToolResults(RecordData):
     """Every call of the batch has its result; ids in model order."""
 
     type: ClassVar[str] = "tool-results"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "step_id"})
     turn_id: str
     step_id: str
     call_ids: tuple[str, ...]
@@ -153,6 +158,7 @@ class Waiting(RecordData):
     """The tool phase is over and these calls are still open."""
 
     type: ClassVar[str] = "waiting"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "step_id", "driven_by"})
     turn_id: str
     step_id: str
     call_ids: tuple[str, ...]
@@ -163,6 +169,7 @@ class Final(RecordData):
     """The turn ends with the answer of its last candidate."""
 
     type: ClassVar[str] = "final"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id", "step_id"})
     turn_id: str
     step_id: str
 
@@ -171,6 +178,7 @@ class Cancelled(RecordData):
     """The turn ends because somebody cancelled it; `attempts` are the tries of the model call it cut."""
 
     type: ClassVar[str] = "cancelled"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id"})
     turn_id: str
     reason: str | None = None
     by: str
@@ -182,6 +190,7 @@ class Failed(RecordData):
     that this was about."""
 
     type: ClassVar[str] = "failed"
+    carried: ClassVar[frozenset[str]] = frozenset({"turn_id"})
     turn_id: str
     end: TurnEnd
     kind: str

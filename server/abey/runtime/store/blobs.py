@@ -22,15 +22,17 @@ class Blobs:
         self.directory = session / BLOBS
         self._io = io
         self._sizes = _sizes(io, self.directory)
+        self._total = sum(self._sizes.values())
         self._is_anchored = False
 
     @property
     def size(self) -> int:
         """Of all blobs that are there, as far as their directory could be read."""
-        return sum(self._sizes.values())
+        return self._total
 
     def note(self, blob: BlobRef) -> None:
         """A blob that somebody else has kept counts from now on."""
+        self._total += blob.bytes - self._sizes.get(blob.sha256, 0)
         self._sizes[blob.sha256] = blob.bytes
 
     def keep(self, contents: Mapping[str, bytes]) -> None:
@@ -50,7 +52,8 @@ class Blobs:
             # the directory may be new, or one whose name was not synced before a crash
             self._io.sync_directory(self.directory.parent)
             self._is_anchored = True
-        self._sizes.update((name, len(content)) for name, content in contents.items())
+        for name, content in contents.items():
+            self.note(BlobRef(sha256=name, bytes=len(content)))
 
     def remove_all(self) -> None:
         """Takes back a session that was not created. Raises OSError."""

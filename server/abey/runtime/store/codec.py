@@ -1,19 +1,19 @@
 r"""A record is a line, `<crc32 of the JSON, 8 hex digits> <JSON>\n`; a unit is what one write holds (journal.md)."""
 
 import json
-import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, StrictBool, StrictInt, ValidationError
 
 from abey.errors import TooLarge
-from abey.protocol.base import Wire
+from abey.protocol.base import Json, Wire
 from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, KeyedOutcome, KeyedRequest, Record, RecordData, Skipped
-from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, no_blobs
-from abey.runtime.store.spelling import spelled
+from abey.runtime.store.nesting import NESTING_LIMIT, nesting
+from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, json_text, no_blobs
+from abey.runtime.store.spelling import Carried, carry, deflated, fill, spelled
 
 RECORD_LIMIT = 1 << 20
 """Bytes of a line, its newline included."""
@@ -21,14 +21,14 @@ RECORD_LIMIT = 1 << 20
 CROWDED_ABOVE = 1024
 """Bytes that a value may have in a line that would be above the limit with values of BLOB_ABOVE."""
 
-NESTING_LIMIT = 256
-"""Levels of arrays and objects in a record: fewer than any reader's stack can hold."""
 
-
-def encode_unit(records: Sequence[Record], prev: int, blobs: dict[str, bytes] | None = None) -> tuple[bytes, int]:
+def encode_unit(
+    records: Sequence[Record], prev: int, blobs: dict[str, bytes] | None = None, carried: Carried | None = None
+) -> tuple[bytes, int]:
     """The bytes of one write, and the CRC of its last record; `prev` is the CRC of the record before (0: none).
 
-    `blobs` gets what the lines refer to, by hash; it must be durable before the bytes are written.
+    `blobs` gets what the lines refer to, by hash; it must be durable before the bytes are written. `carried` is what
+    the records before say, and then what these do; without it nothing before them counts.
     Raises TooLarge for a record above a limit; ValueError for revisions that do not follow each other, for NaN and
     Infinity, and for a large value where there are no `blobs`.
     """
@@ -36,8 +36,10 @@ def encode_unit(records: Sequence[Record], prev: int, blobs: dict[str, bytes] | 
     if [record.rev for record in records] != list(range(first, last + 1)):
         raise ValueError("the revisions of a unit do not follow each other")
     lines, contents = [], dict[str, bytes]()
+    carried = {} if carried is None else carried
     for record in records:
-        payload = _payload(record, first, last, prev, contents)
+        payload = _payload(record, _Place(first, last, prev, carried), contents)
+        carry(record.data, carried)
         prev = zlib.crc32(payload)
         lines.append(b"%08x %b\n" % (prev, payload))
     if blobs is not None:
@@ -81,8 +83,11 @@ class Foreign:
     reason: str
 
 
-def decode(line: bytes, fetch: Fetch = no_blobs) -> Entry | Garbled | Newer | Foreign:
-    """What a line, without its newline, holds."""
+def decode(
+    line: bytes, fetch: Fetch = no_blobs, carried: Mapping[str, str] | None = None
+) -> Entry | Garbled | Newer | Foreign:
+    """What a line, without its newline, holds. `carried` is what the records before it say: without it, what the line
+    does not say itself is empty."""
     payload = line[9:]
     crc = zlib.crc32(payload)
     # compared as text: int() would take upper case, signs and underscores
@@ -99,10 +104,10 @@ def decode(line: bytes, fetch: Fetch = no_blobs) -> Entry | Garbled | Newer | Fo
         envelope = _Envelope.model_validate(value)
     except ValidationError as error:
         return _refusal(error, "record")
-    return _entry(envelope, crc, fetch)
+    return _entry(envelope, crc, fetch, carried)
 
 
-def _entry(envelope: "_Envelope", crc: int, fetch: Fetch) -> Entry | Newer | Foreign:
+def _entry(envelope: "_Envelope", crc: int, fetch: Fetch, carried: Mapping[str, str] | None) -> Entry | Newer | Foreign:
     kind = RECORD_TYPES.get(envelope.type)
     if kind is None and not envelope.ignorable:
         return Newer(f"unknown record type {envelope.type}")
@@ -113,6 +118,7 @@ def _entry(envelope: "_Envelope", crc: int, fetch: Fetch) -> Entry | Newer | For
             lost = inflate(envelope.data, envelope.blobs, fetch)
         except ValueError as error:
             return Foreign(f"not a valid {envelope.type}: {error}")
+        fill(kind, envelope.data, carried)
         try:
             data = kind.model_validate(envelope.data)
         except ValidationError as error:
@@ -154,74 +160,68 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _payload(record: Record, first: int, last: int, prev: int, blobs: dict[str, bytes]) -> bytes:
+class _Place(NamedTuple):
+    """Where a record stands: the bounds of its unit, the CRC of the record before, and what those before say."""
+
+    first: int
+    last: int
+    prev: int
+    carried: Mapping[str, str]
+
+
+def _payload(record: Record, place: _Place, blobs: dict[str, bytes]) -> bytes:
     kind = record.data.type
-    deflater, payload = _deflated(record, first, last, prev, BLOB_ABOVE)
-    if _size(payload) > RECORD_LIMIT:
-        deflater, payload = _deflated(record, first, last, prev, CROWDED_ABOVE)
-    size = _size(payload)
-    if size > RECORD_LIMIT:
-        message = f"a record {kind} of {size} bytes is larger than {RECORD_LIMIT} bytes"
-        raise TooLarge(message, record=kind, bytes=size, limit=RECORD_LIMIT)
-    if max(map(_nesting, (payload, *deflater.documents))) > NESTING_LIMIT:
+    try:
+        payload = _json(record, place, spelled(record.data, place.carried))
+        documents: Sequence[bytes] = ()
+        if len(payload) > BLOB_ABOVE:  # else nothing in it can be large
+            payload, documents = _thinned(record, place, blobs)
+    except RecursionError:
+        raise _nests_too_deep(kind) from None
+    if nesting(payload) > NESTING_LIMIT or any(nesting(text) > NESTING_LIMIT for text in documents):
         raise _nests_too_deep(kind)
-    blobs.update(deflater.blobs)
     return payload
 
 
-def _deflated(record: Record, first: int, last: int, prev: int, above: int) -> tuple[Deflater, bytes]:
+def _thinned(record: Record, place: _Place, blobs: dict[str, bytes]) -> tuple[bytes, Sequence[bytes]]:
+    """The same, the large values in `blobs`, and those of these that are JSON."""
+    deflater, payload = _deflated(record, place, BLOB_ABOVE)
+    if _size(payload) > RECORD_LIMIT:
+        deflater, payload = _deflated(record, place, CROWDED_ABOVE)
+    size = _size(payload)
+    if size > RECORD_LIMIT:
+        message = f"a record {record.data.type} of {size} bytes is larger than {RECORD_LIMIT} bytes"
+        raise TooLarge(message, record=record.data.type, bytes=size, limit=RECORD_LIMIT)
+    blobs.update(deflater.blobs)
+    return payload, deflater.documents
+
+
+def _deflated(record: Record, place: _Place, above: int) -> tuple[Deflater, bytes]:
     deflater = Deflater(above)
-    try:
-        envelope: dict[str, Any] = {
-            "at": record.at,
-            "data": spelled(record.data, deflater),
-            "first": first,
-            "last": last,
-            "prev": f"{prev:08x}",
-            "rev": record.rev,
-            "type": record.data.type,
-            "v": FORMAT_VERSION,
-        }
-        envelope = dict(sorted((envelope | _rare(record, deflater)).items()))
-        payload = json.dumps(envelope, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    except RecursionError:
-        raise _nests_too_deep(record.data.type) from None
-    return deflater, payload.encode("ascii")
+    data = deflated(record.data, place.carried, deflater)
+    return deflater, _json(record, place, data, sorted(deflater.pointers))
 
 
-def _rare(record: Record, deflater: Deflater) -> dict[str, Any]:
-    """The keys that few records have."""
-    rare: dict[str, Any] = {"blobs": sorted(deflater.pointers)} if deflater.pointers else {}
-    if record.data.ignorable:
-        rare["ignorable"] = True
-    if record.request is not None:
-        rare["request"] = dict(sorted(record.request.wire().items()))
-    if record.outcomes:
-        rare["outcomes"] = [one.wire() for one in record.outcomes]
-    return rare
+def _json(record: Record, place: _Place, data: Json, pointers: Sequence[str] = ()) -> bytes:
+    """The keys in their order; few records have all of them."""
+    request = dict(sorted(record.request.wire().items())) if record.request is not None else None
+    outcomes = [one.wire() for one in record.outcomes]
+    text = (
+        f'{{"at":{json_text(record.at)},{_rare("blobs", pointers)}"data":{json_text(data)},"first":{place.first},'
+        f'{_rare("ignorable", record.data.ignorable)}"last":{place.last},{_rare("outcomes", outcomes)}'
+        f'"prev":"{place.prev:08x}",{_rare("request", request)}"rev":{record.rev},"type":"{record.data.type}",'
+        f'"v":{FORMAT_VERSION}}}'
+    )
+    return text.encode("ascii")
+
+
+def _rare(key: str, value: Json) -> str:
+    return f'"{key}":{json_text(value)},' if value else ""
 
 
 def _size(payload: bytes) -> int:
-    return len(b"%08x %b\n" % (0, payload))
+    return len(payload) + len(b"00000000 \n")
 
 
 def _nests_too_deep(kind: str) -> TooLarge:
     return TooLarge(f"a record {kind} nests deeper than {NESTING_LIMIT} levels", record=kind, limit=NESTING_LIMIT)
-
-
-_BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"[^"\\]*(?:\\.[^"\\]*)*"')
-
-
-def _nesting(payload: bytes) -> int:
-    """How many levels of arrays and objects the JSON has, or fewer than NESTING_LIMIT where that is plain to see."""
-    if payload.count(b"[") + payload.count(b"{") <= NESTING_LIMIT:
-        return 0
-    deepest = level = 0
-    for found in _BRACKET_OR_STRING.finditer(payload):
-        match found[0]:
-            case b"[" | b"{":
-                level += 1
-                deepest = max(deepest, level)
-            case b"]" | b"}":
-                level -= 1
-    return deepest

@@ -13,6 +13,7 @@ from abey.runtime.store.blobs import Blobs
 from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import APPEND, CREATE, FileIO
 from abey.runtime.store.scan import End
+from abey.runtime.store.spelling import Carried
 
 JOURNAL = "journal.jsonl"
 
@@ -45,7 +46,8 @@ class Journal:
         Raises InvalidState when `directory` is there; TooLarge, RecordFailed: then nothing is left of it.
         """
         blobs = dict(wholes or {})
-        data, crc = encode_unit(records, 0, blobs)
+        carried: Carried = {}
+        data, crc = encode_unit(records, 0, blobs, carried)
         journal = cls(io, directory / JOURNAL, End())
         try:
             io.make_directory(directory)
@@ -55,7 +57,7 @@ class Journal:
             raise record_failed(journal.what, error) from error
         try:
             journal._descriptor = io.open(journal.path, CREATE | APPEND)
-            journal._commit(data, blobs, End(len(data), crc, records[-1].rev))
+            journal._commit(data, blobs, End(len(data), crc, records[-1].rev, carried))
             io.sync_directory(directory)
             io.sync_directory(directory.parent)
         except OSError as error:
@@ -102,8 +104,9 @@ class Journal:
         if records[0].rev != self.revision + 1:
             raise ValueError(f"revision {records[0].rev} cannot follow {self.revision}")
         blobs = dict[str, bytes]()
-        data, crc = encode_unit(records, self.end.crc, blobs)
-        self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev))
+        carried = dict(self.end.carried)
+        data, crc = encode_unit(records, self.end.crc, blobs, carried)
+        self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev, carried))
         for record in records:
             if isinstance(record.data, CallFinished) and record.data.whole is not None:
                 self.blobs.note(record.data.whole)

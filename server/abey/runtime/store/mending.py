@@ -14,6 +14,7 @@ from itertools import pairwise
 from abey.protocol.journal import Record
 from abey.runtime.store.codec import Entry, Newer, decode
 from abey.runtime.store.scan import End, record_starts
+from abey.runtime.store.spelling import Carried, carry
 
 Follow = Callable[[Sequence[Record]], str | None]
 """Takes the next unit, and says why it cannot follow the ones before it, or None; called once a unit, in order."""
@@ -65,21 +66,24 @@ def mend(data: bytes, follow: Follow) -> Mended:
                 found.append(_Found(start, end, decoded))
             case Newer(reason):
                 newer = newer or f"byte {start}: {reason}"
-    chain = _Chain(found)
+    chain = _Chain(data, found)
     refused = chain.grow(follow)
     gaps = _gaps(data, chain.kept)
     lost, certain = _losses(found, chain.kept, gaps)
     lines = b"".join(data[one.start : one.end] + b"\n" for one in chain.kept)
     first = chain.kept[0].entry.rev if chain.kept else 0
-    whole = End(len(lines), chain.kept[-1].entry.crc, chain.kept[-1].entry.rev) if chain.kept else End()
+    last = chain.kept[-1].entry if chain.kept else None
+    whole = End(len(lines), last.crc, last.rev, chain.carried) if last is not None else End()
     return Mended(lines, first, whole, gaps, lost, certain, refused, newer)
 
 
 class _Chain:
     """The records that continue each other from the first one on, whole units only."""
 
-    def __init__(self, found: Sequence[_Found]) -> None:
+    def __init__(self, data: bytes, found: Sequence[_Found]) -> None:
         self.kept: list[_Found] = []
+        self.carried: Carried = {}
+        self._data = data
         self._after: dict[tuple[int, str], list[_Found]] = {}
         self._firsts = [one for one in found if one.entry.prev == "00000000"]
         for one in found:
@@ -88,11 +92,24 @@ class _Chain:
     def grow(self, follow: Follow) -> str | None:
         """Adds every unit that continues the chain; why one that does may not follow ends it, if one may not."""
         while unit := self._next_unit():
-            refused = follow([one.entry.record for one in unit])
+            carried = dict(self.carried)
+            refused = self._refused(unit, carried, follow)
             if refused is not None:
                 return refused
             self.kept += unit
+            self.carried = carried
         return None
+
+    def _refused(self, unit: Sequence[_Found], carried: Carried, follow: Follow) -> str | None:
+        """Only in its place does a record say all: it is read once more there."""
+        records: list[Record] = []
+        for one in unit:
+            found = decode(self._data[one.start : one.end], carried=carried)
+            if not isinstance(found, Entry):
+                return found.reason
+            carry(found.record.data, carried)
+            records.append(found.record)
+        return follow(records)
 
     def _next_unit(self) -> list[_Found]:
         begins = self._following(self.kept[-1]) if self.kept else self._firsts

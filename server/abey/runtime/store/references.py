@@ -65,14 +65,15 @@ class Deflater:
 
     def whole(self, value: Json, pointer: str) -> Json:
         """The same, but where many small things make it large, a reference to all of it."""
-        text = _text(value)
+        text = json_text(value)
         if len(text) <= self._above:
             return value
         within = Deflater(self._above)
         thinner = within.strings(value, pointer)
-        if len(_text(thinner)) > self._above:
-            self.documents.append(text)
-            return self._reference(text, pointer, is_json=True)
+        if len(json_text(thinner)) > self._above:
+            content = text.encode("ascii")
+            self.documents.append(content)
+            return self._reference(content, pointer, is_json=True)
         self.blobs |= within.blobs
         self.pointers += within.pointers
         return thinner
@@ -106,6 +107,15 @@ def inflate(data: dict[str, Any], pointers: Sequence[str], fetch: Fetch) -> tupl
             place[key] = f"[{loss.how}: blob {reference.sha256}, {reference.bytes} bytes]"
             lost.append(place[key])
     return tuple(lost)
+
+
+def json_text(value: Json) -> str:
+    """JSON in ASCII, without spaces; objects keep their order. Raises ValueError for NaN and Infinity;
+    RecursionError."""
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def below(pointer: str, key: str | int) -> str:
@@ -153,7 +163,3 @@ def _value(reference: Reference, content: bytes) -> Json:
     except (ValueError, RecursionError):
         # the hash is right, so nobody damaged it: it never was what the record says
         raise BlobLost("damaged") from None
-
-
-def _text(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")

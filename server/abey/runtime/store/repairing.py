@@ -105,7 +105,8 @@ def repair(io: FileIO, found: Mendable, now: Timestamp) -> None:
         lost=runs_of(found.lost) or None,
     )
     unit = (Record(mended.end.revision + 1, now, repaired),)
-    io.replace_file(directory / JOURNAL, mended.data + encode_unit(unit, mended.end.crc)[0])
+    line, _ = encode_unit(unit, mended.end.crc, carried=dict(mended.end.carried))
+    io.replace_file(directory / JOURNAL, mended.data + line)
     # not before: a journal that is too short and has no such snapshot beside it looks whole
     set_aside(io, directory, found.beyond, _suffix(found.original))
 

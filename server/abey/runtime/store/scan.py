@@ -2,22 +2,25 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import assert_never
 
 from abey.protocol.journal import Record
 from abey.runtime.store.codec import RECORD_LIMIT, Entry, Foreign, Garbled, Newer, decode
 from abey.runtime.store.references import Fetch, no_blobs
+from abey.runtime.store.spelling import Carried, carry
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where the last whole unit ends: its byte, the CRC of its last record, its revision (0: there is none)."""
+    """Where the last whole unit ends: its byte, the CRC of its last record, its revision (0: there is none), and what
+    the records up to there say for those that follow."""
 
     size: int = 0
     crc: int = 0
     revision: int = 0
+    carried: Carried = field(default_factory=dict, compare=False)
 
 
 NOTHING = End()
@@ -68,19 +71,21 @@ def scan(data: bytes, after: End = NOTHING, fetch: Fetch = no_blobs) -> Scan:
     unit: list[Entry] = []
     lost: list[str] = []
     end = after
+    carried = dict(after.carried)
     offset = after.size
     while offset < len(data):
         newline = data.find(b"\n", offset)
-        found = decode(data[offset:newline], fetch) if newline >= 0 else Garbled("the line does not end")
+        found = decode(data[offset:newline], fetch, carried) if newline >= 0 else Garbled("the line does not end")
         entry = _place(found, unit, end)
         if not isinstance(entry, Entry):
             return Scan(tuple(units), end, _problem(data, offset, entry, unit, end), tuple(lost))
         unit.append(entry)
+        carry(entry.record.data, carried)
         offset = newline + 1
         if entry.rev == entry.last:
             units.append(tuple(each.record for each in unit))
             lost += chain.from_iterable(each.lost for each in unit)
-            end = End(offset, entry.crc, entry.rev)
+            end = End(offset, entry.crc, entry.rev, dict(carried))
             unit = []
     missing = TornTail(end.size, "a record of the last write is missing") if unit else None
     return Scan(tuple(units), end, missing, tuple(lost))

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from io import BytesIO
 from itertools import takewhile
@@ -12,10 +12,12 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 
 from abey.core.history import turn_messages
+from abey.core.rows import Row
 from abey.core.session import Entry, Line, Session, Turn
 from abey.protocol.base import Json, Wire
-from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate
+from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, json_text
 from abey.runtime.store.scan import End
+from abey.runtime.store.spelling import LEAVES, plain
 from abey.shared.version import VERSION
 
 FORMAT = 4
@@ -99,7 +101,7 @@ def _lines(snapshot: Snapshot, is_kept: IsKept) -> Iterator[bytes]:
         "journal": _plain(snapshot.end),
         "journalHash": snapshot.journal_hash,
         "nextSeq": snapshot.next_seq,
-        "session": _plain(replace(snapshot.session, lines=(), turns=())),
+        "session": _plain(replace(snapshot.session, lines=(), turns=Row())),
     }
     yield _deflated(head, is_kept)[:-1] + b',"transcript":[\n'
     comma = b""
@@ -116,7 +118,7 @@ def _told(session: Session) -> Iterator[Track | Turn | Entry]:
         shared = next((place + 1 for place in reversed(range(len(turns))) if id(turns[place]) in owners), 0)
         of = owners[id(turns[shared - 1])] if shared else 0
         if session.lines:
-            yield Track(replace(line, turns=()) if line else None, of, shared)
+            yield Track(replace(line, turns=Row()) if line else None, of, shared)
         for turn in turns[shared:]:
             yield replace(turn, entries=(), messages=())
             owners[id(turn)] = number
@@ -124,14 +126,14 @@ def _told(session: Session) -> Iterator[Track | Turn | Entry]:
 
 
 def _deflated(line: dict[str, Json], is_kept: IsKept) -> bytes:
-    whole = _json(line)
+    whole = json_text(line).encode("ascii")
     if len(whole) <= BLOB_ABOVE:
         return whole
     deflater = Deflater(BLOB_ABOVE)
     thinner = deflater.strings(line, "")
     if not all(is_kept(name, len(content)) for name, content in deflater.blobs.items()):
         return whole
-    return _json({**thinner, "blobs": deflater.pointers})
+    return json_text({**thinner, "blobs": deflater.pointers}).encode("ascii")
 
 
 def _inflated(line: dict[str, Json], fetch: Fetch) -> dict[str, Json]:
@@ -152,7 +154,7 @@ def _check(text: bytes) -> None:
         raise Unusable("its checksum does not match")
 
 
-def _tracks(told: Iterable[Track | Turn]) -> tuple[tuple[Line, ...], tuple[Turn, ...]]:
+def _tracks(told: Iterable[Track | Turn]) -> tuple[tuple[Line, ...], Row[Turn]]:
     """The lines that were left, and the turns of the session itself."""
     left: list[Line] = []
     line: Line | None = None
@@ -162,9 +164,9 @@ def _tracks(told: Iterable[Track | Turn]) -> tuple[tuple[Line, ...], tuple[Turn,
             turns.append(each)
             continue
         if line is not None:
-            left.append(replace(line, turns=tuple(turns)))
+            left.append(replace(line, turns=Row.of(turns)))
         line, turns = each.line, [*left[each.of].turns[: each.shared]] if left else []
-    return tuple(left), tuple(turns)
+    return tuple(left), Row.of(turns)
 
 
 def _read(lines: Iterable[bytes], fetch: Fetch) -> Iterator[Track | Turn]:
@@ -196,22 +198,26 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Session, Track,
 
 def _plain(value: Any) -> Json:
     """Members that have their default are left out."""
+    if type(value) in LEAVES:
+        return value
     match value:
         case Wire():
-            return value.wire()
+            return plain(value)
         case tuple():
             return [_plain(each) for each in value]
-        case dict():
+        case Mapping():
             return {key: _plain(each) for key, each in value.items()}
         case _ if is_dataclass(value):
-            members = ((field, getattr(value, field.name)) for field in fields(value))
-            return {
-                field.name: _plain(member)
-                for field, member in members
-                if field.default is MISSING or member != field.default
-            }
+            members = ((name, default, getattr(value, name)) for name, default in _members(value.__class__))
+            return {name: _plain(member) for name, default, member in members if member != default}
         case _:
             return value
+
+
+@cache
+def _members(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """By name, with their defaults; MISSING is equal to no value."""
+    return tuple((field.name, field.default) for field in fields(kind))
 
 
 def _loaded(name: str, value: Json) -> Any:
@@ -222,7 +228,3 @@ def _loaded(name: str, value: Json) -> Any:
 def _adapter(name: str) -> TypeAdapter[Any]:
     # made when the first snapshot is read: it takes milliseconds
     return TypeAdapter(_KINDS[name])
-
-
-def _json(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
