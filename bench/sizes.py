@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from abey.daemon.settings import REST_AFTER_SECONDS
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """`turns` of one session, shortest first; `sessions` that are begun beside each other, two turns each; `tries` of
     what is done again and again; `pings` one after the other and all at once; `listed` and `waiting` are sessions;
-    `large` are the bytes of a large journal; `streams` sessions stream to a quarter as many clients for `seconds`."""
+    `large` are the bytes of a large journal; `streams` sessions stream to a quarter as many clients for `seconds`;
+    nobody uses any session for `idle` seconds."""
 
     turns: tuple[int, int, int]
     sessions: int
@@ -18,6 +21,7 @@ class Size:
     large: int
     streams: int
     seconds: float
+    idle: float
 
 
 FULL = Size(
@@ -30,6 +34,7 @@ FULL = Size(
     large=100_000_000,
     streams=200,
     seconds=10.0,
+    idle=REST_AFTER_SECONDS + 5.0,
 )
 QUICK = Size(
     turns=(2, 4, 8),
@@ -41,4 +46,5 @@ QUICK = Size(
     large=500_000,
     streams=4,
     seconds=1.0,
+    idle=1.0,
 )

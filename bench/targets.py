@@ -85,7 +85,7 @@ ABSOLUTE = (
     Target("memory with the sessions, before the first HTTP model call", "memory", 64, "MiB", beside=("memory.pss",)),
     Target("memory after it", "memory.http", 76, "MiB", beside=("memory.http.pss",)),
     Target("memory of the process helper", "memory.helper", 12, "MiB", beside=("memory.helper.pss",)),
-    Target("sessions in memory that nobody has used for a while", "memory.idle", 0),
+    Target("sessions in memory that nobody has used for a while", "memory.idle", 0, beside=("memory.rested",)),
     Target("opening the session of last T", "open.long", 0.1, "s"),
     Target("opening the large session", "open.large", 2, "s"),
     Target("list of the sessions", "list", 300, "ms", beside=("list.first",)),

@@ -1,4 +1,5 @@
-"""What a daemon takes of the memory: with many sessions, after its first HTTP model call, and for its helper."""
+"""What a daemon takes of the memory: with many sessions, after its first HTTP model call, once nobody has used any of
+them for a while, and for its helper."""
 
 import time
 from pathlib import Path
@@ -27,9 +28,10 @@ def measure(size: Size, folder: Path) -> Figures:
         figures = {"memory": resident_mib(process.pid), "memory.pss": proportional_mib(process.pid)}
         [helper] = [pid for pid in children(process.pid) if _HELPER in Path(f"/proc/{pid}/cmdline").read_bytes()]
         figures |= {"memory.helper": resident_mib(helper), "memory.helper.pss": proportional_mib(helper)}
-        figures["memory.idle"] = _left(client, size.seconds)
         _ask_over_http(client, machine, url)
         figures |= {"memory.http": resident_mib(process.pid), "memory.http.pss": proportional_mib(process.pid)}
+        figures["memory.idle"] = _left(client, size.idle)
+        figures["memory.rested"] = resident_mib(process.pid)
         driver.turn(sessions[0])
     return figures
 

@@ -26,8 +26,8 @@ class Trusted:
     def covers(self, folder: Path) -> bool:
         return folder == self.folder
 
-    def is_too_wide(self, real: Path) -> bool:
-        return real == Path("/")
+    def is_too_wide(self, real: str | Path) -> bool:
+        return str(real) == "/"
 
 
 class Shelf:

@@ -27,8 +27,8 @@ class Trusts:
     def covers(self, _: Path) -> bool:
         return self.all
 
-    def is_too_wide(self, real: Path) -> bool:
-        return real == Path("/")
+    def is_too_wide(self, real: str | Path) -> bool:
+        return str(real) == "/"
 
 
 class House:

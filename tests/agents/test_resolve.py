@@ -58,6 +58,7 @@ def test_an_agent_is_what_its_file_says() -> None:
         },
         policy=Policy(default=RunSync()),
         limits=Limits(max_concurrency=2, max_steps=7, stop_grace_seconds=1.0),
+        model=loaded.config.model,
         synchronous=True,
     )
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ class Nobody:
     def covers(self, folder: Path) -> bool:
         return False
 
-    def is_too_wide(self, real: Path) -> bool:
+    def is_too_wide(self, real: str | Path) -> bool:
         return False
 
 
@@ -489,3 +490,34 @@ async def test_trust_that_is_given_or_taken_is_news(folder: Path, tmp_path: Path
         heard.look()
         await heard.until(lambda news: news.items == ())
         assert len(heard.news) == 2
+
+
+class Counted(Aside):
+    runs = 0
+
+    async def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self.runs += 1
+        return await super().run(function, *args, **kwargs)
+
+
+async def test_a_look_at_what_has_not_changed_is_one_thread_that_wakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("abey.runtime.agents.watching.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("abey.runtime.agents.watching.SETTLE_SECONDS", 0.0)
+    runs: list[int] = []
+    enough, aside, loop = asyncio.Event(), Counted(), asyncio.get_running_loop()
+
+    def stamps() -> int:
+        runs.append(aside.runs)
+        if len(runs) == 20:
+            loop.call_soon_threadsafe(enough.set)
+        return 0
+
+    async def changed() -> None:
+        """Once, after the first look."""
+
+    run = asyncio.create_task(Watching(stamps, dict, changed, aside, watch_folders).run())
+    await enough.wait()
+    run.cancel()
+    await asyncio.wait([run])
+    aside.close()
+    assert runs[:20] == [*range(2, 22)]  # the first of all was for the folders, before anything was looked at

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
-
 from abey.runtime.store.io import FileIO
 from bench.inside import inside
 from bench.measures.inside import measure
@@ -28,8 +26,10 @@ def test_a_turn_costs_as_many_syncs_and_bytes_as_it_may_and_no_more_in_a_longer_
     assert [name for name in COUNTED if not targets[name].is_met(spread([found[name]]))] == []
 
 
-MOST_KEPT = 450
-"""Blocks of memory that a turn leaves in a session that is in use; 375 when this was written."""
+MOST_KEPT = 370
+"""Blocks of memory that a turn leaves in a session that is in use; 310 when this was written."""
+MOST_CALLS = 5000
+"""Functions, of Python and of C, that the event loop's thread calls in a turn; 4,600 when this was written."""
 HEAVY = {"asyncio", "cattrs", "httpx", "lsprotocol", "pydantic", "pygls", "ssl", "subprocess"}
 LOADED = """
 import sys
@@ -80,11 +80,10 @@ def blocks() -> int:
     return sys.getallocatedblocks()
 
 
-@pytest.mark.xfail(reason="each model call builds the whole history, and the scripted model checks all of it")
-def test_a_turn_of_a_longer_session_calls_no_more_functions(tmp_path: Path) -> None:
+def test_a_turn_calls_as_many_functions_as_it_may_and_no_more_in_a_longer_session(tmp_path: Path) -> None:
     with calls_counted() as count:
         early, late = of_turns(tmp_path / "state", (10, 40), count)
-    assert late <= 1.1 * early, (early, late)
+    assert (late <= 1.1 * early, late <= MOST_CALLS) == (True, True), (early, late)
 
 
 def test_what_a_turn_leaves_in_memory_is_bounded_and_does_not_grow(tmp_path: Path) -> None:

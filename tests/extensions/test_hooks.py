@@ -15,6 +15,7 @@ from support.world import tool
 
 from abey.core.agent import Agent
 from abey.core.conversation import CallRuling, ModelAnswer, ModelRequest
+from abey.core.rows import Row
 from abey.core.session import Session
 from abey.errors import ModelFailed
 from abey.extensions import (
@@ -42,7 +43,7 @@ from abey.runtime.ports import NoToolbox
 
 MAY = Question(kind="approval", prompt="May it?")
 SESSION = dispatched("ok").session
-BEGUN = replace(SESSION, turns=tuple(replace(turn, entries=turn.entries[:1]) for turn in SESSION.turns))
+BEGUN = replace(SESSION, turns=Row.of([replace(turn, entries=turn.entries[:1]) for turn in SESSION.turns]))
 """Before the first answer of its turn."""
 
 

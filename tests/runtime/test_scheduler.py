@@ -10,7 +10,9 @@ from support.shell import CLIENT, Shell, agent, answer, outcome, versioned
 from support.world import TOOLS, keyed, tool
 
 from abey.core import events as e
+from abey.core.agent import Tool
 from abey.core.call import Call
+from abey.core.conversation import ToolOutcome
 from abey.core.hashes import proposed_hash
 from abey.errors import (
     DaemonDraining,
@@ -25,6 +27,7 @@ from abey.protocol import outcomes as o
 from abey.protocol.session import Damage
 from abey.runtime.live import Live
 from abey.runtime.parking import OPEN_JOURNALS
+from abey.runtime.ports import Progress, ToolCall
 from abey.runtime.recording import WRITERS
 from abey.runtime.reviving import Broken
 from abey.runtime.store.faults import Fault, FaultyIO
@@ -382,6 +385,35 @@ async def test_who_comes_while_the_daemon_closes_is_told_to_ask_the_next_one(tmp
     with pytest.raises(DaemonDraining):
         await shell.drive(lives[0])
     assert all(live.failure is None for live in lives)
+
+
+class Printing:
+    """A tool that prints a word, and ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.begun: list[str] = []
+
+    async def run(self, _: Tool, call: ToolCall) -> ToolOutcome:
+        call.tell(Progress(text="begun"))
+        self.begun.append(call.invocation_id)
+        await self.gate.wait()
+        return ToolOutcome("done")
+
+
+async def test_a_result_that_comes_too_late_for_the_daemon_is_no_failure_and_loses_no_output(tmp_path: Path) -> None:
+    tools = Printing()
+    shell = Shell(tmp_path, [answer(("c1", "run", "{}"))], tools=tools)
+    live = (await shell.start(run=e.UNTIL_YIELD)).live
+    await shell.until(lambda: tools.begun)
+    async with live.lock:
+        tools.gate.set()
+        await shell.until(lambda: not live.tasks)  # it is told, once nobody else is at work on the session
+        closing = asyncio.create_task(shell.scheduler.close())
+        await asyncio.sleep(0)
+    await asyncio.wait_for(closing, 10)
+    assert (live.failure, shell.heard.notices, types(live)[-1]) == (None, [], "call-started")
+    assert shell.store.read_partial("s1", tools.begun[0]) == "begun"
 
 
 async def test_a_session_that_is_loaded_expires_its_calls_in_time(tmp_path: Path) -> None:

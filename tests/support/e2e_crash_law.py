@@ -41,7 +41,7 @@ def _calls_of(line: Line, states: dict[str, str]) -> dict[str, str]:
             return {call["callId"]: "undecided" for call in data.get("calls", ())}
         case "call-decided":
             tag = data["disposition"] if isinstance(data["disposition"], str) else data["disposition"]["tag"]
-            waits = ("deferred" if tag == "defer" else "ready") if data["runnable"] else "external"
+            waits = ("deferred" if tag == "defer" else "ready") if data.get("runnable", True) else "external"
             return {data["callId"]: waits}
         case "call-resolved":
             kinds = {"approve": "approved", "result": "completed", "error": "failed", "deny": "denied"}

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.raw_peer import AGENTS, Link, Stage, connected
 from abey.daemon.editors.commands import Command
 from abey.daemon.editors.desk import Desk
 from abey.daemon.editors.editors import Editors, trusted
+from abey.daemon.editors.offering import offered
 from abey.daemon.editors.progress import Progresses
 from abey.language.language import Asker, Document
 from abey.protocol.base import Json
@@ -100,7 +102,7 @@ class Editing(Stage):
             self._left,
             editors.features,
             editors.notices,
-            editors.offered,
+            partial(offered, commands=sorted(self.commands)),
         )
 
     def _left(self, peer: Any) -> None:

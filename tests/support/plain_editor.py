@@ -93,8 +93,10 @@ class PlainEditor(Peer):
         self._send({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -32603, "message": "no"}})
 
     def sync(self) -> None:
-        """Everything that the daemon had sent before is heard."""
-        self.request("agents/status")
+        """Everything that the daemon had to say before is heard. The first editor of a daemon waits for what serves it,
+        and so must what is asked here."""
+        nowhere = {"textDocument": {"uri": "file:///nowhere"}, "position": {"line": 0, "character": 0}}
+        self.request("textDocument/hover", **nowhere)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from abey.errors import UnknownSession
@@ -14,10 +15,11 @@ from abey.protocol.handshake import AgentsServerCapabilities, DaemonInfo, Limits
 from abey.protocol.methods import Method
 from abey.protocol.params import NoParams, Nothing
 from abey.rpc.admission import OPEN, Admission
-from abey.rpc.connection import LIMITS, serve
-from abey.rpc.dispatch import Binding, Feature, Notice, Surface, bind
+from abey.rpc.connection import LIMITS, Connection
+from abey.rpc.dispatch import Binding, Surface, bind, bind_prompt
 from abey.rpc.framing import frame
 from abey.rpc.peer import Peer
+from abey.rpc.speaking import Answers, Takes, feature, notice
 
 Message = dict[str, Any]
 PATIENCE = 60.0
@@ -39,6 +41,7 @@ class SizeParams(Wire):
 
 
 ECHO = Method("agents/echo", EchoParams, Echo)
+NOW = Method("agents/now", EchoParams, Echo)
 WAIT = Method("agents/wait", NoParams, Nothing)
 BOOM = Method("agents/boom", NoParams, Nothing)
 MISS = Method("agents/miss", NoParams, Nothing)
@@ -55,13 +58,14 @@ class Stage:
     left: list[Peer] = field(default_factory=list)
     waiting: int = 0
     release: asyncio.Event = field(default_factory=asyncio.Event)
-    features: dict[str, Feature] = field(default_factory=dict)
-    notices: dict[str, Notice] = field(default_factory=dict)
+    features: dict[str, Answers] = field(default_factory=dict)
+    notices: dict[str, Takes] = field(default_factory=dict)
 
     @property
     def surface(self) -> Surface:
         handlers: list[Binding[Any, Any]] = [
             bind(ECHO, self.echo),
+            bind_prompt(NOW, self.now),
             bind(WAIT, self.wait),
             bind(BOOM, self.boom),
             bind(MISS, self.miss),
@@ -71,12 +75,17 @@ class Stage:
         ]
         bindings = {binding.method.name: binding for binding in handlers}
         joined, left = self.joined.append, self.left.append
-        return Surface(bindings, capabilities, joined, left, self.features, self.notices, settle=self.settle)
+        features = {name: feature(name, answers) for name, answers in self.features.items()}
+        notices = {name: notice(name, takes) for name, takes in self.notices.items()}
+        return Surface(bindings, capabilities, joined, left, features, notices, settle=self.settle)
 
     def settle(self, peer: Peer) -> None:
         """There is nothing to be told before an answer."""
 
     async def echo(self, peer: Peer, params: EchoParams) -> Echo:
+        return Echo(value=params.value)
+
+    def now(self, peer: Peer, params: EchoParams) -> Echo:
         return Echo(value=params.value)
 
     async def wait(self, peer: Peer, params: NoParams) -> Nothing:
@@ -176,8 +185,10 @@ class Link:
 
 async def connect(surface: Surface, limits: Limits = LIMITS, admission: Admission = OPEN) -> Link:
     ours, theirs = socket.socketpair()
-    streams = await asyncio.open_connection(sock=ours)
-    end = asyncio.create_task(serve(surface, *streams, limits=limits, admission=admission))
+    loop = asyncio.get_running_loop()
+    made = partial(Connection, surface, limits=limits, admission=admission)
+    _, connection = await loop.create_connection(made, sock=ours)
+    end = asyncio.create_task(connection.served())
     return Link(RawPeer(*await asyncio.open_connection(sock=theirs)), end)
 
 

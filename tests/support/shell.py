@@ -167,7 +167,7 @@ class Shell:
         self.store = Store(state, io or FileIO("process"))
         self.versions = Versions(self.source, self.store)
         self.sessions = Sessions(self.store, self.versions, self.clock, Snapshotting(self.store, least))
-        ports = Ports(
+        ports = self.ports = Ports(
             clock=self.clock,
             store=self.store,
             agents=self.source,

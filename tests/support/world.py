@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from support.grown import check_grown
 from support.snapshots import check_snapshot
 
 from abey.core import events as e
@@ -17,7 +18,7 @@ from abey.core.machine import Context, Machine, Work
 from abey.core.moves import RESTART, Move, moves
 from abey.core.policy import Floor, Laws
 from abey.core.previews import Look, no_preview
-from abey.core.replay import apply, fold, recover
+from abey.core.replay import after_each, apply, fold, recover
 from abey.core.session import Session
 from abey.core.shell import Command, Script, Word
 from abey.core.transition import Transition, begin, transition
@@ -162,7 +163,7 @@ class World:
             self.versions.get,
             self.check,
             self.draining,
-            laws=self.laws(),
+            lawgiver=self.laws,
             preview=self.preview,
             no_sandbox=lambda *_: self.no_sandbox,
             child_outcome=lambda _, call: self.children.get(call.child_id or ""),
@@ -229,7 +230,10 @@ class World:
                 self.awaited.discard(effect.generation)
         self._check_runs(done.machine)
         self._check_requests(done.machine)
-        self.fold(before.session if before is not None else None, done.records)
+        session = before.session if before is not None else None
+        assert done.sessions == tuple(after_each(session, done.records))
+        self.fold(session, done.records)
+        check_grown(done.machine.session)
         check(done.machine)
         check_journal(done.machine, self.records)
         if before is not None:

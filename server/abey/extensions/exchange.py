@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from abey.core.conversation import CallRuling, ModelAnswer, ModelRequest, OfferedTool, UserMessage
+from abey.core.rows import Row
 from abey.errors import ModelFailed
 from abey.extensions.answers import Answer, AnsweredCall
 from abey.extensions.errors import InvalidReplacement, NotAnswered, Tripped, UnknownCall
@@ -46,13 +47,14 @@ class Exchange:
 
     def tell(self, text: str) -> None:
         """Neighbouring messages of a user are one."""
-        messages, part = self.request.messages, TextPart(text=whole_characters(text))
-        last = messages[-1] if messages else None
-        if isinstance(last, UserMessage):
-            messages = (*messages[:-1], UserMessage((*last.parts, part)))
+        told, part = self.request.messages, TextPart(text=whole_characters(text))
+        messages = told if isinstance(told, Row) else Row((), tuple(told))
+        before = messages.tail
+        if before and isinstance(before[-1], UserMessage):
+            tail = (*before[:-1], UserMessage((*before[-1].parts, part)))
         else:
-            messages = (*messages, UserMessage((part,)))
-        self.request = replace(self.request, messages=messages)
+            tail = (*before, UserMessage((part,)))
+        self.request = replace(self.request, messages=messages.then((), tail))
 
     def offer(self, tool: OfferedTool) -> None:
         if all(one.name != tool.name for one in self.request.tools):

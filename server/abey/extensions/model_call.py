@@ -49,7 +49,7 @@ class ModelCall:
     @property
     def messages(self) -> tuple[Message, ...]:
         """What the model is sent, oldest first, with what hooks have added so far: a copy, which changes nothing."""
-        return deepcopy(self._exchange.request.messages)
+        return deepcopy(tuple(self._exchange.request.messages))
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ class InFlight(Generic[_T]):
 
     def __init__(self) -> None:
         self._working: set[asyncio.Task[None]] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, work: _Work[_T], cancelled: _T, tell: _Tell[_T]) -> asyncio.Task[None]:
         """Does the work, and then tells what it came to: `cancelled` where the task was, which ends only the work."""
@@ -26,7 +26,7 @@ class InFlight(Generic[_T]):
         task.add_done_callback(partial(self._over, cancelled, tell))
         return task
 
-    def keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def keep(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """A task that nobody cancels, and that is waited for in the end."""
         task = asyncio.create_task(work)
         self._tasks.add(task)

@@ -194,19 +194,24 @@ class Scheduler:
             case fx.AskModel() | fx.ListTools() | fx.RunTool() | fx.Abort() | fx.EndChild() | fx.AnswerTool():
                 self._workers.perform(live, effect)
 
-    async def _report(self, live: Live, event: Event) -> None:
-        """News of work in flight, from a task that nobody cancels. Nobody asked, so nobody can be answered: what goes
-        wrong stops the session."""
+    async def _report(self, live: Live, event: Event) -> bool:
+        """News of work in flight, from a task that nobody cancels; whether they are durable. Nobody asked, so nobody
+        can be answered: what goes wrong stops the session."""
         try:
             await self._submit(live, event)
         except TooLarge as error:
-            await self._report(live, fitting(event, error))
+            return await self._report(live, fitting(event, error))
+        except DaemonDraining:
+            return False  # it came too late: for the next daemon this may have run
         except AbeyError as error:
             if live.failure is None:
                 self._fail_stop(live, error)
         except Exception as error:
             log.exception("session %s: an event could not be taken", live.id)
             self._fail_stop(live, RecordFailed(f"session {live.id} met an internal error: {type(error).__name__}"))
+        else:
+            return True
+        return False
 
     def _fail_stop(self, live: Live, error: AbeyError) -> None:
         """The session's work ends here; its last good revision stays visible."""

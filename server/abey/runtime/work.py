@@ -42,8 +42,8 @@ WorkEffect = fx.AskModel | fx.ListTools | fx.RunTool | fx.Abort | fx.EndChild | 
 STRAYS = (Exception, BaseExceptionGroup, asyncio.CancelledError)
 """What may come out of a model or a tool that nobody here has told to end."""
 
-Report = Callable[[Live, Fact], Coroutine[Any, Any, None]]
-"""Raises nothing. Only a task that nobody cancels may await it."""
+Report = Callable[[Live, Fact], Coroutine[Any, Any, bool]]
+"""Whether it is durable. Raises nothing. Only a task that nobody cancels may await it."""
 
 
 class Workers:
@@ -123,8 +123,8 @@ class Workers:
         if self._closed or live.tasks.pop(invocation_id, None) is None:
             await self.partials.end(live, invocation_id, told=False)
             return
-        await self._report(live, fact)
-        await self.partials.end(live, invocation_id, told=live.failure is None)
+        told = await self._report(live, fact)
+        await self.partials.end(live, invocation_id, told=told)
         self.ended.beat()
 
     async def _ask(self, live: Live, effect: fx.AskModel) -> Fact:

@@ -12,7 +12,6 @@ from abey.core.call import Call
 from abey.core.completing import LEGAL, pending_kind
 from abey.core.hashes import shown_hash
 from abey.core.session import AnswerEntry, Session
-from abey.runtime.sessions import Sessions
 
 T = TypeVar("T")
 
@@ -39,7 +38,8 @@ NONSENSE: tuple[tuple[str, dict[str, Any]], ...] = (
 @dataclass
 class Acts:
     """`ids` are the sessions that clients have asked for, or were told of; the numbers of a step choose among them.
-    `there` are those that are in memory now, by id: of them a step knows what would make sense, and mostly asks it."""
+    `there` are those that this daemon has had in memory, by id, as they are: of them a step knows what would make
+    sense, and mostly asks it."""
 
     agents: Path
     ids: list[str] = field(default_factory=list)
@@ -48,8 +48,8 @@ class Acts:
     made: int = 0
     there: dict[str, Session] = field(default_factory=dict)
 
-    def act(self, client: Client, step: Step, sessions: Sessions) -> None:
-        self.there = {one.id: one.machine.session for one in sessions.loaded}
+    def act(self, client: Client, step: Step, there: dict[str, Session]) -> None:
+        self.there = there
         plain = PLAIN.get(step.what)
         if step.what == "start":
             self._start(client, step)
@@ -59,7 +59,7 @@ class Acts:
         elif step.what == "nonsense":
             client.ask(*pick(NONSENSE, step.one))
         elif step.what == "complete":
-            self._complete(client, step, sessions)
+            self._complete(client, step)
         elif step.what == "send":
             self._send(client, step)
         elif plain is not None and self.ids:
@@ -90,10 +90,10 @@ class Acts:
         key = self._key(client, step) if step.keyed else ""
         client.ask("agents/send", {**params, "wait": step.two % 2 > 0}, session_id, subject, key)
 
-    def _complete(self, client: Client, step: Step, sessions: Sessions) -> None:
+    def _complete(self, client: Client, step: Step) -> None:
         """Mostly a legal answer to a call that waits; else any, to any call."""
-        known = sorted(sessions.loaded, key=lambda one: one.id)
-        calls = [(one.machine.session, call) for one in known for call in decided(one.machine.session)]
+        known = sorted(self.there.values(), key=lambda one: one.id)
+        calls = [(one, call) for one in known for call in decided(one)]
         waiting = [(session, call) for session, call in calls if pending_kind(call)] or calls
         if not waiting:
             return

@@ -25,7 +25,6 @@ class Stream:
     """What an outbox writes to: everything arrives at once, until the client is gone."""
 
     def __init__(self, hear: Callable[[Any], None]) -> None:
-        self.transport = self
         self._hear = hear
         self.closed = False
 
@@ -71,7 +70,7 @@ class Client:
 
     def connect(self, surface: Surface) -> None:
         self._stream = Stream(self._hear)
-        outbox = Outbox(self.name, self._stream)  # type: ignore[arg-type]  # as much of a writer as it needs
+        outbox = Outbox(self.name, self._stream)  # type: ignore[arg-type]  # as much of a transport as it needs
         self._dialogue = Dialogue(surface, outbox, LIMITS, OPEN)
         agents = {"protocolVersions": ["1.0"], "clientId": self.name, "name": self.name, "kind": "test", "deltas": True}
         self._say("initialize", {"capabilities": {"experimental": {"agents": agents}}, "initializationOptions": {}})

@@ -10,6 +10,7 @@ from typing import Any
 from support.simulation.actors import Actors
 from support.simulation.disk import SimulatedDisk
 from support.simulation.loop import VirtualLoop
+from support.simulation.story import Story
 
 from abey.core.invariants import BrokenInvariant, check, check_journal, check_lines, check_step
 from abey.core.machine import Machine
@@ -37,18 +38,17 @@ class Life:
     remembered: dict[str, Session] = field(default_factory=dict)
     reads: bool = True
     _seen: dict[str, Machine] = field(default_factory=dict)
+    _inside: frozenset[str] = frozenset()
 
     @classmethod
-    def begin(
-        cls, root: Path, disk: SimulatedDisk, chance: Random, now: float, actors: Actors, *, slow: bool
-    ) -> "Life":
+    def begin(cls, root: Path, disk: SimulatedDisk, chance: Random, now: float, actors: Actors, story: Story) -> "Life":
         loop = VirtualLoop(chance, now)
         disk.died = loop.die
-        if slow:
+        if story.slow_disk:
             loop.delays = SLOW
 
         async def made() -> App:
-            app = create(_settings(root), disk, actors.world())
+            app = create(_settings(root, story.rests), disk, actors.world())
             await app.start()
             return app
 
@@ -76,6 +76,24 @@ class Life:
         if self.dead:
             return []
         return [fault for live in self.sessions.loaded for fault in self._faults(live)]
+
+    @property
+    def known(self) -> dict[str, Session]:
+        """The sessions that have been in memory and were not deleted, as they are: those that rest do not change."""
+        on_disk = self.disk.root / "state" / "sessions"
+        return {one: machine.session for one, machine in self._seen.items() if (on_disk / one).exists()}
+
+    def load_all(self) -> None:
+        """Also what has left memory is looked at next."""
+        self.loop.finish(self.sessions.all(), START_SECONDS)
+
+    def left(self) -> list[str]:
+        """The sessions that are in memory no more since this was asked last, and are on the disk."""
+        if self.dead:
+            return []
+        before, self._inside = self._inside, frozenset(self.sessions.entries)
+        on_disk = self.disk.root / "state" / "sessions"
+        return sorted(one for one in before - self._inside if (on_disk / one).exists())
 
     def look_anew(self) -> None:
         """The next look is at all sessions and their journals, changed or not."""
@@ -126,7 +144,7 @@ def _records(root: Path, session_id: str) -> list[Record]:
     return [record for unit in units for record in unit]
 
 
-def _settings(root: Path) -> Settings:
+def _settings(root: Path, rests: float) -> Settings:
     return Settings(
         mode="shared",
         state_dir=root / "state",
@@ -139,4 +157,5 @@ def _settings(root: Path) -> Settings:
         idle_exit=1e9,
         tcp=None,
         env={"HOME": str(root / "home")},
+        rest_after=rests,
     )

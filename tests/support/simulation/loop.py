@@ -121,6 +121,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def _jump(self, deadline: float) -> bool:
         """To the next timer, unless that is later; whether there is one."""
+        self._tasks = [one for one in self._tasks if not one.done()]  # nor what came of one is held by this loop
         while self._timers and self._timers[0][2].cancelled():
             heapq.heappop(self._timers)
         if not self._timers or self._timers[0][0] > deadline:
@@ -157,8 +158,6 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
     def create_task(self, work: Generator[Any, None, Any] | Coroutine[Any, Any, Any], **more: Any) -> asyncio.Task[Any]:
         task = NumberedTask(work, loop=self, **more)
-        if len(self._tasks) > 256:
-            self._tasks = [one for one in self._tasks if not one.done()]
         self._tasks.append(task)
         return task
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from support.simulation.story import HookDoes, ModelDoes, Step, Story, ToolDoes
+from support.simulation.story import RESTS, HookDoes, ModelDoes, Step, Story, ToolDoes
 
 T = TypeVar("T")
 
@@ -31,6 +31,8 @@ def _simpler(story: Story) -> Iterator[Story]:
     yield from (replace(story, steps=steps) for steps in _without(story.steps))
     if story.slow_disk:
         yield replace(story, slow_disk=False)
+    if story.rests != RESTS[0]:
+        yield replace(story, rests=RESTS[0])
     if story.typed:
         yield replace(story, typed=False)
     if story.hooks != (HookDoes(),):

@@ -93,9 +93,13 @@ class Step:
         return f"{after}client {self.who}: {self.what} ({self.one}, {self.two}){keyed}"
 
 
+RESTS = (60.0, 2.0, 0.05, 0.0005)
+
+
 @dataclass(frozen=True, slots=True)
 class Story:
-    """`typed`: the agent wants JSON for an answer."""
+    """`typed`: the agent wants JSON for an answer; `rests`: so many seconds after its last use a session has left
+    memory, if it can."""
 
     seed: int
     models: tuple[ModelDoes, ...]
@@ -104,6 +108,7 @@ class Story:
     slow_disk: bool = False
     hooks: tuple[HookDoes, ...] = (HookDoes(),)
     typed: bool = False
+    rests: float = RESTS[0]
 
 
 CLIENTS = 3
@@ -166,7 +171,8 @@ def story_of(seed: int) -> Story:
     steps += [_step(chance, what) for what in whats]
     slow = chance.random() < 0.1
     hooks = tuple(_hook(chance, deaf) for _ in range(chance.randint(2, 6))) if chance.random() < 0.4 else (HookDoes(),)
-    return Story(seed, models, tools, tuple(steps), slow, hooks, typed=chance.random() < 0.15)
+    typed = chance.random() < 0.15
+    return Story(seed, models, tools, tuple(steps), slow, hooks, typed, rests=chance.choice(RESTS))
 
 
 def _step(chance: Random, what: str) -> Step:
@@ -209,4 +215,5 @@ def shown(story: Story, found: Any) -> str:
         lines += ["the hooks, one model call after the other, again and again:", *(f"  {one}" for one in story.hooks)]
     lines += ["an answer has to be JSON"] if story.typed else []
     lines += ["what happens:", *(f"  {at}. {step}" for at, step in enumerate(story.steps, 1))]
+    lines += [f"a session rests after {story.rests:g} s"]
     return "\n".join([*lines, "the disk is slow"] if story.slow_disk else lines)
