@@ -11,12 +11,17 @@ from pygls.capabilities import ServerCapabilitiesBuilder
 from support.raw_peer import Stage, connected
 
 from abey.rpc.editor import FOLDERS, MEMBERS, Editor, editor
+from abey.rpc.faults import InvalidParams
 
 A, B, C = Path("/a"), Path("/b c"), Path("/c")
 
 
-def folder(path: Path) -> lsp.WorkspaceFolder:
-    return lsp.WorkspaceFolder(uri=path.as_uri(), name=path.name)
+def change(added: Any, removed: Any) -> dict[str, Any]:
+    return {"event": {"added": added, "removed": removed}}
+
+
+def folder(path: Path) -> dict[str, Any]:
+    return {"uri": path.as_uri(), "name": path.name}
 
 
 @pytest.mark.parametrize(
@@ -50,9 +55,27 @@ def test_the_folders_are_those_of_the_newest_member_that_is_there(
 
 def test_folders_come_and_go() -> None:
     known = Editor(folders=(A, B))
-    known.change_folders(lsp.WorkspaceFoldersChangeEvent(added=[folder(C), folder(B)], removed=[folder(A)]))
-    known.change_folders(lsp.WorkspaceFoldersChangeEvent(added=[], removed=[folder(Path("/never"))]))
+    known.change_folders(change([folder(C), folder(B)], [folder(A)]))
+    known.change_folders(change([], [folder(Path("/never"))]))
     assert known.folders == (B, C)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        (None, "event: a WorkspaceFoldersChangeEvent is needed"),
+        ({"event": []}, "event: a WorkspaceFoldersChangeEvent is needed"),
+        ({"event": {"added": []}}, "event.removed: a list of at most 1000 folders is needed"),
+        (change([folder(C)] * (MEMBERS + 1), []), "event.added: a list of at most 1000 folders is needed"),
+        (change([], [{"uri": 7}]), "event.removed: each folder has a uri"),
+        (change([folder(C)], ["file:///a"]), "event.removed: each folder has a uri"),
+    ],
+)
+def test_a_change_that_is_not_as_lsp_has_it_changes_nothing(params: Any, told: str) -> None:
+    known = Editor(folders=(A, B))
+    with pytest.raises(InvalidParams, match=told):
+        known.change_folders(params)
+    assert known.folders == (A, B)
 
 
 async def test_a_peer_knows_its_editor() -> None:

@@ -76,3 +76,13 @@ async def test_the_end_waits_for_all_that_is_told_and_cancels_all_that_works() -
         [("cancelled", False), ("cancelled", False), ("done", False), ("kept", False)],
         True,
     )
+
+
+async def test_the_end_comes_where_all_is_done_and_nobody_has_noticed_yet() -> None:
+    flight, told = InFlight[str](), Told()
+    task = flight.begin(at_once, "cancelled", told.tell)
+    while not task.done():  # noqa: ASYNC110  the turn of the loop in which it ends
+        await asyncio.sleep(0)
+    flight.keep(told.tell("kept"))
+    await asyncio.wait_for(flight.close(), 10)
+    assert told.news == [("done", False), ("kept", False)]

@@ -2,6 +2,8 @@
 
 import asyncio
 import errno
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from abey.errors import (
     SessionDamaged,
 )
 from abey.protocol import outcomes as o
+from abey.protocol.journal import Record
 from abey.protocol.session import Damage
 from abey.runtime.live import Live
 from abey.runtime.parking import OPEN_JOURNALS
@@ -32,6 +35,7 @@ from abey.runtime.recording import WRITERS
 from abey.runtime.reviving import Broken
 from abey.runtime.store.faults import Fault, FaultyIO
 from abey.runtime.store.io import FileIO
+from abey.runtime.store.journal import Journal
 
 DONE = answer(text="done")
 
@@ -315,6 +319,31 @@ async def test_two_who_reopen_at_once_get_one_session(tmp_path: Path) -> None:
     assert results == [(again, True), (again, False), (again, False)]
     assert await outcome(await shell.drive(again)) == "completed"
     assert types(again)[-1] == "final"
+
+
+async def test_who_reopens_a_session_waits_for_what_is_being_written_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell, gate, begun = Shell(tmp_path, [DONE]), threading.Event(), threading.Event()
+    live = (await shell.start()).live
+    append = Journal.append
+
+    def slowly(journal: Journal, records: Sequence[Record]) -> None:
+        begun.set()
+        gate.wait(10)
+        append(journal, records)
+
+    monkeypatch.setattr(Journal, "append", slowly)
+    paused = asyncio.create_task(shell.scheduler.submit(live, e.Pause(None, CLIENT)))
+    await asyncio.to_thread(begun.wait, 10)
+    shell.scheduler._fail_stop(live, RecordFailed("something else has failed"))
+    reopened = asyncio.create_task(shell.sessions.reopen("s1"))
+    await shell.until(lambda: reopened.done() or live.lock._waiters)
+    gate.set()
+    await paused
+    again, _ = await reopened
+    assert types(again) == ["created", "input", "paused"]
+    assert again.machine.session.revision == 3
 
 
 async def test_a_start_that_fails_hides_no_session_of_that_id(tmp_path: Path) -> None:

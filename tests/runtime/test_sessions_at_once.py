@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 from support.shell import Shell
 
-from abey.errors import UnknownSession
+from abey.errors import InvalidState, UnknownSession
 from abey.runtime.sessions import Sessions
 
 ROUNDS = 30
@@ -76,3 +76,15 @@ async def test_of_a_load_that_fails_nobody_is_told_who_has_left(
     del asked  # which holds what it waited for
     gc.collect()
     assert told == []
+
+
+async def test_who_asks_whether_it_is_there_does_not_keep_a_session_from_being_made(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [])
+    asking = asyncio.create_task(shell.sessions.left_over("s1"))
+    await asyncio.sleep(0)  # it looks at the disk now
+    live = (await shell.start()).live
+    with pytest.raises(UnknownSession):
+        await asking
+    assert (await shell.sessions.get("s1"), await shell.sessions.left_over("s1")) == (live, False)
+    with pytest.raises(InvalidState, match="session s1 exists"):
+        await shell.start()

@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import threading
+import weakref
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -41,6 +43,28 @@ async def test_there_are_as_many_threads_as_there_was_work_at_one_time_and_no_mo
     threads = threads_beside(others)
     gate.set()
     assert (await asyncio.gather(*waiting), len(threads)) == ([True] * 9, 3)
+
+
+class Journaled:
+    """What a write is about."""
+
+
+def fail_at(_: Journaled) -> None:
+    raise OSError(5, "no")
+
+
+async def test_a_failure_keeps_nothing_of_what_it_was_about() -> None:
+    writers, subject = Writers(1), Journaled()
+    kept = weakref.ref(subject)
+    gc.disable()  # nobody comes by to find circles
+    try:
+        with suppress(OSError):
+            await done_by(writers, fail_at, subject)
+        del subject
+        await done_by(writers, abs, -1)
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 async def test_whoever_does_not_wait_any_more_is_told_nothing() -> None:

@@ -14,6 +14,7 @@ from support.raw_peer import AGENTS, Link, Stage, connected
 from abey.daemon.editors.commands import Command
 from abey.daemon.editors.desk import Desk
 from abey.daemon.editors.editors import Editors, trusted
+from abey.daemon.editors.late import AT_ONCE
 from abey.daemon.editors.offering import offered
 from abey.daemon.editors.progress import Progresses
 from abey.language.language import Asker, Document
@@ -101,7 +102,7 @@ class Editing(Stage):
             stage.joined,
             self._left,
             editors.features,
-            editors.notices,
+            {**AT_ONCE, **editors.notices},
             partial(offered, commands=sorted(self.commands)),
         )
 

@@ -98,7 +98,7 @@ class Transfer:
         if self._store.exists(session_id):
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
         for token in plan.tokens if session_id == plan.own else ():
-            if await self._services.sessions.has_token(token):
+            if await self._services.sessions.tokens.has(token):
                 message = f"another session has issued the token {token}; import this one under an id of your own"
                 raise InvalidState(message, token=token)
         request, records = keyed(m.IMPORT, params), await asyncio.to_thread(plan.make, session_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abey.protocol.base import Json
+from abey.rpc.faults import InvalidParams
 from abey.shared.uris import path_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ class Editor:
             self._capabilities = client_capabilities(self.said)
         return self._capabilities
 
-    def change_folders(self, event: "lsp.WorkspaceFoldersChangeEvent") -> None:
-        removed = set(_paths(folder.uri for folder in event.removed))
-        kept = [folder for folder in self.folders if folder not in removed]
-        self.folders = _first([*kept, *_paths(folder.uri for folder in event.added)])
+    def change_folders(self, params: Json) -> None:
+        """Takes the params of `workspace/didChangeWorkspaceFolders`. Raises InvalidParams where they are not that."""
+        event = params.get("event") if isinstance(params, dict) else None
+        if not isinstance(event, dict):
+            raise InvalidParams("event: a WorkspaceFoldersChangeEvent is needed")
+        added, removed = (_changed(name, event.get(name)) for name in ("added", "removed"))
+        self.folders = _first([*(folder for folder in self.folders if folder not in removed), *added])
 
 
 def editor(params: Mapping[str, Json]) -> Editor:
@@ -72,6 +76,14 @@ def _folders(params: Mapping[str, Json]) -> tuple[Path, ...]:
         return _first(_paths([root]))
     path = params.get("rootPath")
     return (Path(path),) if isinstance(path, str) and path.startswith("/") and "\0" not in path else ()
+
+
+def _changed(name: str, folders: Json) -> list[Path]:
+    if not isinstance(folders, list) or len(folders) > MEMBERS:
+        raise InvalidParams(f"event.{name}: a list of at most {MEMBERS} folders is needed")
+    if not all(isinstance(folder, dict) and isinstance(folder.get("uri"), str) for folder in folders):
+        raise InvalidParams(f"event.{name}: each folder has a uri")
+    return _paths(folder["uri"] for folder in folders if isinstance(folder, dict))
 
 
 def _paths(uris: Iterable[Json]) -> list[Path]:

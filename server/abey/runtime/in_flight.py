@@ -38,7 +38,8 @@ class InFlight(Generic[_T]):
         for task in self._working:
             task.cancel()
         while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            # unlike gather, which from 3.12 on does not wait where all are done, this lets `_over` be called
+            await asyncio.wait(self._tasks)
 
     async def _to_its_end(self, work: _Work[_T], cancelled: _T, tell: _Tell[_T]) -> None:
         try:

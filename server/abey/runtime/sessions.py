@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 
 from abey.core.inputs import refuse_stale
 from abey.core.machine import Machine
-from abey.core.session import Session, open_calls
+from abey.core.session import Session
 from abey.core.waiting import issued_tokens
-from abey.errors import InvalidState, SessionDamaged, UnknownSession, UnknownToken
+from abey.errors import InvalidState, SessionDamaged, UnknownSession
 from abey.protocol.journal import CallDecided, Record
 from abey.protocol.session import Damage
 from abey.runtime.agents.versions import Versions
@@ -23,12 +23,9 @@ from abey.runtime.reviving import Broken, Entry
 from abey.runtime.signals import retrieved
 from abey.runtime.snapshotting import Snapshotting
 from abey.runtime.store.store import Store
+from abey.runtime.tokens import Tokens
 
 log = logging.getLogger(__name__)
-
-
-TOKEN_PREFIX = 8
-"""A shorter beginning of a token is too easy to hit by chance."""
 
 
 class Sessions:
@@ -38,7 +35,7 @@ class Sessions:
         self._store = store
         self._clock = clock
         self._loading = Loading(store, versions, clock)
-        self._tokens: dict[str, str] = {}
+        self.tokens = Tokens(self._tokens_of_all)
         self._coming: dict[str, asyncio.Future[Entry | None]] = {}
         self.residents = Residents()
         self.snapshots = snapshots or Snapshotting(store)
@@ -50,7 +47,6 @@ class Sessions:
         self.on_load: Callable[[Live], None] = lambda _: None
         self.on_keep: Callable[[Entry], None] = lambda _: None
         self.on_commit: Callable[[Live, tuple[Record, ...]], None] = lambda _live, _records: None
-        self.find_tokens: Callable[[str], Awaitable[Mapping[str, str]]] = self._tokens_of_all
 
     @property
     def loaded(self) -> tuple[Live, ...]:
@@ -115,30 +111,17 @@ class Sessions:
     async def of_token(self, token: str) -> tuple[Live, str]:
         """The session that issued this token, and the token whole: a unique beginning of it will do, also of one
         that was answered long ago. Raises UnknownToken."""
-        if token not in self._tokens:
-            self._tokens |= await self.find_tokens(token)
-        whole = [token] if token in self._tokens else self._beginning_with(token)
-        if len(whole) != 1:
-            found = f"{len(whole)} calls have tokens that begin with" if whole else "no call has the token"
-            raise UnknownToken(f"{found} {token}", token=token)
-        return await self.get(self._tokens[whole[0]]), whole[0]
-
-    async def has_token(self, token: str) -> bool:
-        """Whether some session issued exactly this token."""
-        if token not in self._tokens:
-            self._tokens |= await self.find_tokens(token)
-        return token in self._tokens
+        session_id, whole = await self.tokens.whole(token)
+        return await self.get(session_id), whole
 
     async def _tokens_of_all(self, _: str) -> Mapping[str, str]:
         await self.all()
         return {}
 
-    def _beginning_with(self, prefix: str) -> list[str]:
-        return [token for token in self._tokens if token.startswith(prefix)] if len(prefix) >= TOKEN_PREFIX else []
-
     async def create(self, session_id: str, make: Callable[[], Awaitable[Live]]) -> Live:
         """The session that `make` makes; nobody loads its journal meanwhile. Raises InvalidState if it exists."""
-        if isinstance(self.peek(session_id), Live) or session_id in self._coming:
+        await self._quiet(session_id)  # who asks whether it is there is no session
+        if isinstance(self.peek(session_id), Live):
             raise InvalidState(f"session {session_id} exists", sessionId=session_id)
         coming: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = coming
@@ -156,19 +139,13 @@ class Sessions:
 
     def committed(self, live: Live, records: tuple[Record, ...]) -> None:
         """These records of it are durable, and its machine knows of them."""
-        for record in records:
-            if isinstance(record.data, CallDecided):
-                self._tokens[record.data.token] = live.id
+        self.tokens.issued((one.data.token for one in records if isinstance(one.data, CallDecided)), live.id)
         self.on_commit(live, records)
         self.snapshots.committed(live)
 
     def leave(self, live: Live) -> None:
         """It leaves memory, unless somebody holds it. Whose the tokens are that nothing waits for is not remembered."""
-        session = live.machine.session
-        waiting = {call.verdict.token for call in open_calls(session) if call.verdict is not None}
-        for token in issued_tokens(session):
-            if token not in waiting:
-                self._tokens.pop(token, None)
+        self.tokens.rest(live.machine.session)
         self.snapshots.rest(live)
 
     def peek(self, session_id: str) -> Entry | None:
@@ -184,9 +161,7 @@ class Sessions:
         """What is in memory of the session. Nobody loads, makes or takes it away meanwhile; who waits then looks at the
         disk."""
         entry = self.peek(session_id)  # it stays, however long somebody else has the session
-        while (coming := self._coming.get(session_id)) is not None:
-            with suppress(UnknownSession):  # whoever asked for it is told so
-                await asyncio.shield(coming)
+        await self._quiet(session_id)
         gone: asyncio.Future[Entry | None] = asyncio.get_running_loop().create_future()
         self._coming[session_id] = gone
         entry = self.peek(session_id)
@@ -201,8 +176,7 @@ class Sessions:
         """Nothing of the session is remembered, nor whose its tokens were."""
         self.residents.forget(session_id)
         self.disagreements.pop(session_id, None)
-        for token in [token for token, owner in self._tokens.items() if owner == session_id]:
-            del self._tokens[token]
+        self.tokens.forget(session_id)
 
     async def reopen(self, session_id: str, if_revision: int | None = None) -> tuple[Live, bool]:
         """The session, read again if a write failed or it was damaged, and whether it was. Raises as `get`, and
@@ -214,10 +188,17 @@ class Sessions:
             if isinstance(entry, Live) and entry.failure is None:
                 return entry, False
             if isinstance(entry, Live):
-                entry.journal.close()
-                await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
+                async with entry.lock:  # what is being written is either read again, or has failed
+                    entry.journal.close()
+                    await asyncio.to_thread(self._store.reopen, session_id, self._clock.now())
             self.residents.forget(session_id)
         return await self.get(session_id), True
+
+    async def _quiet(self, session_id: str) -> None:
+        """Returns when nobody loads or makes the session, or has taken it away."""
+        while (coming := self._coming.get(session_id)) is not None:
+            with suppress(UnknownSession):  # whoever asked for it is told so
+                await asyncio.shield(coming)
 
     async def _load(self, session_id: str) -> Entry:
         while True:
@@ -242,7 +223,7 @@ class Sessions:
             log.warning("session %s is damaged: %s", session_id, entry.damage.reason)
         self.residents.keep(session_id, entry)
         if isinstance(entry, Live):
-            self._tokens |= dict.fromkeys(issued_tokens(entry.machine.session), session_id)
+            self.tokens.issued(issued_tokens(entry.machine.session), session_id)
             self.on_load(entry)
             self.snapshots.committed(entry)
         self.on_keep(entry)

@@ -31,7 +31,7 @@ class _Work:
             error = raised
         with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
             self.loop.call_soon_threadsafe(self.tell, self.future, result, error)
-        error = None  # its frames keep this one, and all that is in it
+        del self, error  # the frames of an error keep this one, and all that is in it
 
 
 class Writers(Executor):

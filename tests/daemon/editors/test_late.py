@@ -13,7 +13,7 @@ import pytest
 from support.raw_peer import AGENTS, RawPeer, Stage, connect, greeted
 
 from abey.daemon.app import create
-from abey.daemon.editors.late import FEATURES, NOTICES, READY, LateEditors
+from abey.daemon.editors.late import FEATURES, NOTICES, LateEditors
 from abey.daemon.editors.making import Made
 from abey.daemon.settings import read_settings
 from abey.rpc.dispatch import Surface
@@ -126,7 +126,7 @@ async def test_nothing_is_loaded_for_who_says_nothing_of_lsp() -> None:
     loaded = Loaded()
     late, one = loaded.late, client("c1", plain=False)
     late.joined(one)
-    late.notices[READY](one, {})
+    late.notices["initialized"](one, {})
     late.changed("a session")  # type: ignore[arg-type]
     late.gone("a session")  # type: ignore[arg-type]
     late.left(one)

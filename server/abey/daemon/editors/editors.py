@@ -40,7 +40,6 @@ class Editors:
             lsp.TEXT_DOCUMENT_DID_CHANGE: self.desk.changed,
             lsp.TEXT_DOCUMENT_DID_SAVE: self.desk.saved,
             lsp.TEXT_DOCUMENT_DID_CLOSE: self.desk.closed,
-            lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: _folders_changed,
             lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._progresses.cancelled,
         }
         return {name: notice(name, take) for name, take in takes.items()}
@@ -51,7 +50,3 @@ def trusted(peer: Peer) -> tuple[Path, ...]:
     if not peer.options.workspace_trusted:
         return ()
     return tuple(Path(os.path.realpath(folder)) for folder in peer.editor.folders)
-
-
-def _folders_changed(peer: Peer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-    peer.editor.change_folders(params.event)

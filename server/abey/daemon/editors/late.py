@@ -31,16 +31,29 @@ FEATURES = (
     "textDocument/documentSymbol",
     "workspace/executeCommand",
 )
-READY = "initialized"
-"""Every client says it, and it asks for nothing."""
 NOTICES = (
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
     "textDocument/didClose",
-    "workspace/didChangeWorkspaceFolders",
     "window/workDoneProgress/cancel",
 )
+
+
+def _nothing(_: Peer, __: Json) -> None:
+    """The client is ready; so are we."""
+
+
+def _folders_changed(peer: Peer, params: Json) -> None:
+    """What a client trusts goes by it: it counts for all that is asked after it."""
+    peer.editor.change_folders(params)
+
+
+AT_ONCE: Mapping[str, Notice] = {
+    "initialized": _nothing,
+    "workspace/didChangeWorkspaceFolders": _folders_changed,
+}
+"""What is taken without anything of this."""
 
 Load = Callable[[], Awaitable["Made"]]
 Act = Callable[["Made"], None]
@@ -62,7 +75,7 @@ class LateEditors:
 
     @property
     def notices(self) -> Mapping[str, Notice]:
-        return {READY: _nothing, **{name: partial(self._notice, name) for name in NOTICES}}
+        return {**AT_ONCE, **{name: partial(self._notice, name) for name in NOTICES}}
 
     def joined(self, peer: Peer) -> None:
         """A client that knows LSP alone is an editor; whether another one is, is seen when it says something of LSP."""
@@ -207,7 +220,3 @@ def _changed(machine: Machine, made: "Made") -> None:
 def _gone(machine: Machine, made: "Made") -> None:
     made.plain.gone(machine)
     made.agent_documents.gone(machine)
-
-
-def _nothing(_: Peer, __: Json) -> None:
-    """The client is ready; so are we."""

@@ -56,7 +56,7 @@ class Index:
         self._closed = False
         self._tasks: set[asyncio.Task[Any]] = set()
         sessions.on_commit = self.changed
-        sessions.find_tokens = self.find_tokens
+        sessions.tokens.find = self.find_tokens
 
     def changed(self, live: Live, records: tuple[Record, ...]) -> None:
         """These records are durable; their session is written down a little later."""

@@ -53,7 +53,9 @@ def plain(value: Any, is_short: bool = False) -> Json:
 
 
 def carry(data: RecordData, carried: Carried) -> None:
-    """`carried` after this record."""
+    """`carried` after this record. One that older readers may skip carries nothing: they would not know of it."""
+    if data.ignorable:
+        return
     values = vars(data)
     for alias, name in _carriers(type(data)):
         value = values[name]
