@@ -4,11 +4,10 @@ import asyncio
 import gc
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
+
+from support.costs import calls_counted
 
 from abey.runtime.store.io import FileIO
 from bench.inside import inside
@@ -56,22 +55,6 @@ def of_turns(state: Path, turns: tuple[int, ...], count: Callable[[], int]) -> l
         return counts
 
     return asyncio.run(counted())
-
-
-@contextmanager
-def calls_counted() -> Iterator[Callable[[], int]]:
-    """How many functions this thread has called so far; what it has others do is not counted."""
-    made = 0
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal made
-        made += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        yield lambda: made
-    finally:
-        sys.setprofile(None)
 
 
 def blocks() -> int:

@@ -1,11 +1,11 @@
 """What a step writes, and what it takes to write it, in numbers that no other work changes: bytes, tasks, calls."""
 
 import asyncio
-import sys
 from collections import Counter
 from pathlib import Path
-from types import FrameType
 from typing import Any
+
+from support.costs import calls_counted
 
 from abey.runtime.store.codec import encode_unit
 from abey.runtime.store.io import FileIO
@@ -65,16 +65,8 @@ def test_a_record_becomes_a_line_with_no_more_calls_than_it_may(tmp_path: Path) 
     carried: dict[str, str] = {}
     for unit in units:  # whatever is worked out once is
         encode_unit(unit, 0, {}, carried)
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
+    with calls_counted() as count:
         for unit in units:
             encode_unit(unit, 0, {}, carried)
-    finally:
-        sys.setprofile(None)
+        calls = count()
     assert calls / sum(map(len, units)) <= MOST_CALLS

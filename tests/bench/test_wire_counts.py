@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
+from support.costs import calls_counted
 from support.raw_peer import INITIALIZE, Stage
 
 from abey.rpc.connection import LIMITS, Connection
@@ -36,21 +33,6 @@ class Pipe(asyncio.Transport):
     def pause_reading(self) -> None: ...
 
     def resume_reading(self) -> None: ...
-
-
-@contextmanager
-def calls_counted() -> Iterator[Callable[[], int]]:
-    made = 0
-
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal made
-        made += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        yield lambda: made
-    finally:
-        sys.setprofile(None)
 
 
 def asked(request_id: int, method: str, params: Any) -> bytes:

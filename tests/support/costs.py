@@ -1,13 +1,16 @@
 """What work costs, as a number that no other work on the machine changes."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 
-def calls_made(work: Callable[[], object]) -> int:
-    """How many functions are called, and generators gone on with, until `work` returns."""
+@contextmanager
+def calls_counted() -> Iterator[Callable[[], int]]:
+    """How many functions this thread has called so far, and generators gone on with; what it has others do is not
+    counted."""
     made = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -16,10 +19,16 @@ def calls_made(work: Callable[[], object]) -> int:
 
     sys.setprofile(count)
     try:
-        work()
+        yield lambda: made
     finally:
         sys.setprofile(None)
-    return made
+
+
+def calls_made(work: Callable[[], object]) -> int:
+    """How many calls it takes until `work` returns."""
+    with calls_counted() as count:
+        work()
+        return count()
 
 
 def grows(work: Callable[[int], Callable[[], object]], size: int) -> float:
