@@ -114,6 +114,12 @@ class Turn:
         """Whether the first turn has that input."""
         return holds_input(self.session.turns[0], name)
 
+    def met_idle(self, name: str) -> bool:
+        """Whether all calls had their results when that input came, and the model was not asked yet."""
+        lines = self._lines()
+        at = next(place for place, line in enumerate(lines) if json.dumps(name) in json.dumps(line.data))
+        return lines[at - 1].type == "tool-results"
+
     def leave(self) -> None:
         """The client goes that waits for the run."""
         self.simulation.life.within(self.driver.leave)
