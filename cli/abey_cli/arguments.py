@@ -1,6 +1,5 @@
 """Arguments that several commands take."""
 
-import argparse
 import re
 
 from abey_cli.parsing import Argument, arg, piece
@@ -9,13 +8,13 @@ from abey_cli.parsing import Argument, arg, piece
 def _seconds(text: str) -> float:
     value = float(text)
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise _unfit(f"{text} is no number of seconds")
     return value
 
 
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise _unfit(f"{text!r} is no whole number above 0")
     return int(text)
 
 
@@ -29,26 +28,32 @@ def _new_slug(text: str) -> str:
 
 def _name(text: str, what: str) -> str:
     if not re.fullmatch(r"[0-9a-z][0-9a-z_-]{0,63}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no {what}: 1 to 64 of 0-9 a-z _ -, the first no sign")
+        raise _unfit(f"{text!r} is no {what}: 1 to 64 of 0-9 a-z _ -, the first no sign")
     return text
 
 
 def _title(text: str) -> str:
     if len(text) > TITLE_LENGTH:
-        raise argparse.ArgumentTypeError(f"it has {len(text)} characters, and a title at most {TITLE_LENGTH}")
+        raise _unfit(f"it has {len(text)} characters, and a title at most {TITLE_LENGTH}")
     return text
 
 
 def _revision(text: str) -> int:
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no revision")
+        raise _unfit(f"{text!r} is no revision")
     return int(text)
 
 
 def _key(text: str) -> str:
     if not re.fullmatch(r"[ -~]{1,128}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no key: 1 to 128 printable characters of ASCII")
+        raise _unfit(f"{text!r} is no key: 1 to 128 printable characters of ASCII")
     return text
+
+
+def _unfit(reason: str) -> Exception:
+    from argparse import ArgumentTypeError  # who gives one has it loaded
+
+    return ArgumentTypeError(reason)
 
 
 TITLE_LENGTH = 1000

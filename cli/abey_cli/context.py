@@ -1,6 +1,5 @@
 """What a command works with: its options, the streams, the environment, and the daemon on first use."""
 
-import argparse
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +8,7 @@ from typing import Any, Literal
 from abey_cli.connection import Connection
 from abey_cli.console import Console
 from abey_cli.failures import Failure, usage
+from abey_cli.parsing import Options
 
 Which = Literal["any", "shared", "running"]
 """Any daemon, as the transport says; the shared one, started if need be; the shared one if it runs."""
@@ -20,9 +20,7 @@ Connect = Callable[["Context", Which], Connection]
 class Context:
     """Made once a command. `cwd` is absolute; `env` has the folders absolute, too."""
 
-    def __init__(
-        self, options: argparse.Namespace, console: Console, env: Mapping[str, str], cwd: str, connect: Connect
-    ) -> None:
+    def __init__(self, options: Options, console: Console, env: Mapping[str, str], cwd: str, connect: Connect) -> None:
         self.options = options
         self.console = console
         self.env = env
@@ -98,7 +96,7 @@ class Context:
     def _many_lines(self) -> bool:
         return any(getattr(self.options, name, False) for name in ("events", "follow", "watch"))
 
-    def again(self, options: argparse.Namespace) -> "Context":
+    def again(self, options: Options) -> "Context":
         """The same place and connection for another command; only this context closes it."""
         return Context(options, self.console, self.env, self.cwd, lambda _context, _which: self.client)
 

@@ -11,8 +11,8 @@ from abey_cli.failures import Failure, unknown_session, unknown_token, usage
 PAGE = 1000
 """The longest page that the daemon gives."""
 TOKEN_PREFIX = 8
-_ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}\Z")
-_TOKEN = re.compile(r"[0-9a-f]{32}\Z")
+_ULID = r"[0-9a-hjkmnp-tv-z]{26}"
+_TOKEN = r"[0-9a-f]{32}"
 
 
 def session_id(context: Context, given: str) -> str:
@@ -22,7 +22,7 @@ def session_id(context: Context, given: str) -> str:
     """
     if given == "@":
         return _latest_here(context)
-    if _ULID.match(given):
+    if re.fullmatch(_ULID, given):
         return given
     return _unique(_plain(given), list(_session_ids(context)), "sessions")
 
@@ -33,7 +33,7 @@ def token(context: Context, given: str) -> str:
     Raises Failure: `token/unknown` for a prefix that is too short, `usage` for one of several.
     """
     prefix = _plain(given).lower()
-    if _TOKEN.match(prefix):
+    if re.fullmatch(_TOKEN, prefix):
         return prefix
     if len(prefix) < TOKEN_PREFIX:
         raise unknown_token(f"{given!r} is too short for a token: at least {TOKEN_PREFIX} characters of it")

@@ -1,5 +1,6 @@
 """`abey`: parse, dispatch, and turn every end into an exit code."""
 
+import gc
 import importlib
 import os
 import sys
@@ -39,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from abey_cli.shells import complete_word  # nobody else needs it
 
         complete_word(COMMANDS)
+    if argv is None:
+        gc.freeze()  # a program: what it has imported stays to the end, and need not be looked at even then
     arguments = without_help_word(sys.argv[1:] if argv is None else argv)
     console = Console(sys.stdin, sys.stdout or _nowhere(), sys.stderr or _nowhere(), os.environ)
     console.json = wants_json(arguments)

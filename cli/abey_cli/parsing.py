@@ -1,9 +1,9 @@
 """The command line as a table, and how a line becomes a command with its options."""
 
-import argparse
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from abey_cli.failures import Failure, usage
 
@@ -24,11 +24,16 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...]
 
 
+class Options(SimpleNamespace):
+    """What a line gives, by name."""
+
+
 class Line(NamedTuple):
     command: Command
-    options: argparse.Namespace
+    options: Options
 
 
+PIECE = "piece"  # the action of what is a part of the prompt
 STDOUT = 1
 WIDTH = 80
 NARROWEST = 24
@@ -41,6 +46,11 @@ def arg(*names: str, **settings: Any) -> Argument:
     return Argument(names, settings)
 
 
+def _dest(names: Sequence[str]) -> str:
+    """As argparse makes it of the names."""
+    return names[-1].lstrip("-").replace("-", "_")
+
+
 GLOBAL = (
     arg("--json", action="store_true", help="one JSON value on stdout: the result, or the error"),
     arg("-q", "--quiet", action="store_true", help="say less"),
@@ -48,7 +58,9 @@ GLOBAL = (
     arg("--state-dir", metavar="DIR", help="where sessions are kept"),
     arg("--transport", choices=("auto", "socket", "stdio"), help="auto starts the shared daemon, stdio has its own"),
 )
-_FLAGS = {name for argument in GLOBAL if "action" in argument.settings for name in argument.names}
+_FLAGS = {
+    name: _dest(argument.names) for argument in GLOBAL if "action" in argument.settings for name in argument.names
+}
 _VALUED = {name for argument in GLOBAL if "action" not in argument.settings for name in argument.names}
 
 
@@ -58,14 +70,37 @@ def parse(argv: Sequence[str], commands: Sequence[Command]) -> Line:
     for argument in argv:
         _check_text(argument)
     command, rest = _choose(rest, commands)
-    parser = _parser_of(command)
-    options, unknown = parser.parse_known_intermixed_args([*before, *rest])
-    if unknown:
-        raise usage(f"{command.words}: {_unknown(unknown[0], command)}; see `{parser.prog} --help`")
+    given = [*before, *rest]
+    options = _plain(given, command) or _read(given, command)
     for one in (*command.arguments, *GLOBAL):
         if _is_empty(one, options):
-            raise usage(f"{command.words}: {_name(one)} is empty; see `{parser.prog} --help`")
+            raise usage(f"{command.words}: {_name(one)} is empty; see `abey {command.words} --help`")
     return Line(command, options)
+
+
+def _plain(given: Sequence[str], command: Command) -> Options | None:
+    """The options of a line that has but flags of GLOBAL, as many lines do; None where argparse has to be asked."""
+    if not _FLAGS.keys() >= set(given):
+        return None
+    options = Options()
+    for names, settings in (*command.arguments, *GLOBAL):
+        if settings.get("required") or not (names[0].startswith("-") or settings.get("nargs") == "?"):
+            return None
+        untouched = False if settings.get("action") == "store_true" else None
+        setattr(options, settings.get("dest", _dest(names)), settings.get("default", untouched))
+    for name in given:
+        setattr(options, _FLAGS[name], True)
+    return options
+
+
+def _read(given: Sequence[str], command: Command) -> Options:
+    from abey_cli.options import parser_of  # not on the way of a plain line: that is to be quick
+
+    parser, options = parser_of(command), Options()
+    _, unknown = parser.parse_known_intermixed_args(given, options)
+    if unknown:
+        raise usage(f"{command.words}: {_unknown(unknown[0], command)}; see `{parser.prog} --help`")
+    return options
 
 
 def without_help_word(argv: Sequence[str]) -> list[str]:
@@ -96,11 +131,11 @@ def _beside(name: str, text: str) -> list[str]:
     """A name with the text in a column beside it, or where that would be narrow below it."""
     import textwrap  # nobody else needs it
 
-    room = _columns() - len(name)
+    room = columns() - len(name)
     if room >= NARROWEST:
         first, *more = textwrap.wrap(text, room)
         return [f"{name}{first}", *(f"{'':{len(name)}}{line}" for line in more)]
-    return [name.rstrip(), *(f"{'':6}{line}" for line in textwrap.wrap(text, max(_columns() - 6, NARROWEST)))]
+    return [name.rstrip(), *(f"{'':6}{line}" for line in textwrap.wrap(text, max(columns() - 6, NARROWEST)))]
 
 
 def wants_version(argv: Sequence[str]) -> bool:
@@ -112,19 +147,7 @@ def wants_json(argv: Sequence[str]) -> bool:
     return "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise usage(f"{self.prog.removeprefix('abey ')}: {message}; see `{self.prog} --help`")
-
-
-class _Help(argparse.HelpFormatter):
-    """Is made for every argument, too, to check it: not for that is the module loaded that knows of terminals."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
-
-
-def _columns() -> int:
+def columns() -> int:
     """As $COLUMNS or the terminal says; 80 of what is none."""
     named = os.environ.get("COLUMNS", "")
     if named.isascii() and named.isdigit() and int(named) > 0:
@@ -135,22 +158,8 @@ def _columns() -> int:
         return WIDTH
 
 
-class _Piece(argparse.Action):
-    """Keeps the order of the prompt options over all of them: `pieces` is a list of (kind, value)."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
-        namespace.pieces = [*(namespace.pieces or ()), (self.const, values)]
-
-
 def piece(kind: str, *names: str, **settings: Any) -> Argument:
-    return arg(*names, action=_Piece, const=kind, dest="pieces", **settings)
-
-
-def _parser_of(command: Command) -> _Parser:
-    parser = _Parser(prog=f"abey {command.words}", description=command.help, allow_abbrev=False, formatter_class=_Help)
-    for names, settings in (*command.arguments, *GLOBAL):
-        parser.add_argument(*names, **settings)
-    return parser
+    return arg(*names, action=PIECE, const=kind, dest="pieces", **settings)
 
 
 def _split_globals(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -219,13 +228,13 @@ def _unknown(given: str, command: Command) -> str:
     return f"unknown argument {given!r}{' (words that belong together go in quotes)' if quote else ''}"
 
 
-def _is_empty(argument: Argument, options: argparse.Namespace) -> bool:
+def _is_empty(argument: Argument, options: Options) -> bool:
     """Whether what must be a name was given as an empty text."""
     names, settings = argument
     required = not names[0].startswith("-") and "nargs" not in settings
     if not required and not _NEVER_EMPTY.intersection(settings.get("metavar", "").split("|")):
         return False
-    value = getattr(options, names[-1].lstrip("-").replace("-", "_"), None)
+    value = getattr(options, _dest(names), None)
     return value == "" or (isinstance(value, list) and "" in value)
 
 

@@ -14,6 +14,7 @@ from abey.shared.escaping import cut, escape_line
 from abey_cli.channels import open_socket, with_folders
 from abey_cli.connection import Connection
 from abey_cli.failures import Failure
+from abey_cli.options import know_pieces
 from abey_cli.parsing import GLOBAL, Argument, Command
 
 PATIENCE_SECONDS = 0.5
@@ -55,6 +56,7 @@ def _parser(commands: Sequence[Command], line: Sequence[str]) -> argparse.Argume
 
 
 def _with_arguments(parser: argparse.ArgumentParser, arguments: Sequence[Argument]) -> argparse.ArgumentParser:
+    know_pieces(parser)
     for argument in arguments:
         action: Any = parser.add_argument(*argument.names, **{**argument.settings, "default": argparse.SUPPRESS})
         action.completer = _completer(argument)

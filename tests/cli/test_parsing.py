@@ -5,7 +5,8 @@ import importlib
 import pytest
 
 from abey_cli.failures import Failure
-from abey_cli.parsing import overview, parse, wants_json, wants_version
+from abey_cli.options import parser_of
+from abey_cli.parsing import Argument, Options, overview, parse, wants_json, wants_version
 from abey_cli.table import COMMANDS
 
 
@@ -33,6 +34,18 @@ def test_a_line_is_a_command_with_options(line: str, command: str, options: dict
     parsed = parse(line.split(), COMMANDS)
     found = {name: getattr(parsed.options, name) for name in options}
     assert (parsed.command.words, found) == (command, options)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"], ["-q", "--no-input"]])
+def test_a_line_of_nothing_but_flags_has_what_argparse_makes_of_it(flags: list[str]) -> None:
+    plain = [command for command in COMMANDS if all(_may_be_absent(one) for one in command.arguments)]
+    read = {command.words: parser_of(command).parse_args(flags, Options()) for command in plain}
+    assert {words: parse([*words.split(), *flags], COMMANDS).options for words in read} == read
+
+
+def _may_be_absent(one: Argument) -> bool:
+    required = not one.names[0].startswith("-") and one.settings.get("nargs") not in ("?", "*")
+    return not one.settings.get("required", required)
 
 
 @pytest.mark.parametrize(

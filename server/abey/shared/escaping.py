@@ -1,6 +1,7 @@
 """Makes hostile text harmless on a terminal and in an approval (security.md, Prompt text)."""
 
 import re
+from functools import cache
 
 SPACES_SHOWN = 32
 """A longer run of blanks is shown as a count, so that nothing can be pushed out of sight."""
@@ -11,20 +12,21 @@ _INVISIBLE = (
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_LINE = re.compile(f"[{_CONTROLS}{_INVISIBLE}]")
-_TEXT = re.compile(f"(?![\t\n])[{_CONTROLS}{_INVISIBLE}]")
-_BLANKS = re.compile(rf"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]{{{SPACES_SHOWN + 1},}}")
+_LINE = f"[{_CONTROLS}{_INVISIBLE}]"
+_TEXT = f"(?![\t\n]){_LINE}"
+_BLANKS = rf"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]{{{SPACES_SHOWN + 1},}}"
+_TOO_MANY = " " * (SPACES_SHOWN + 1)
 
 
 def escape(text: str) -> str:
     """`text` with what could act on a terminal, or hide, spelled out: C0/C1 but tab and newline, ESC, CR, bidi,
     zero-width, tags, lone surrogates; a long run of blanks becomes its count."""
-    return _BLANKS.sub(_counted, _TEXT.sub(_spelled, text))
+    return text if _is_plain(text) else _pattern(_BLANKS).sub(_counted, _pattern(_TEXT).sub(_spelled, text))
 
 
 def escape_line(text: str) -> str:
     """As `escape`, for a place of one line: tab and newline are spelled out, too."""
-    return _BLANKS.sub(_counted, _LINE.sub(_spelled, text))
+    return text if _is_plain(text) else _pattern(_BLANKS).sub(_counted, _pattern(_LINE).sub(_spelled, text))
 
 
 def whole_characters(text: str) -> str:
@@ -37,6 +39,17 @@ def whole_characters(text: str) -> str:
 def cut(text: str, limit: int) -> str:
     """The first `limit` characters of `text`, saying how many more there are."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing in it is to be looked for, as in most."""
+    return text.isascii() and text.isprintable() and _TOO_MANY not in text
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """Made for the first text that needs it: that takes milliseconds, of which a command line has few."""
+    return re.compile(pattern)
 
 
 def _spelled(match: re.Match[str]) -> str:
