@@ -1,6 +1,8 @@
 """Lists: a session that is not in memory is shown as if it were, whatever had happened to it."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -269,6 +271,20 @@ async def test_a_session_without_a_title_is_found_by_its_first_input_and_no_more
         assert [one["title"] for one in shown] == [line[:79] + "…"]
         assert [await one.ids(query=query) for query in ("a", "how warm")] == [[], ["s1"]]
     await listed.close()
+
+
+async def test_an_input_that_says_the_title_again_has_nothing_read_again(tmp_path: Path) -> None:
+    listed = Listed(tmp_path, [])
+    live = (await listed.start(title="a", prompt=None)).live
+    numbers = []
+    for place in range(3):
+        new = e.NewInput(text_parts("How warm"), f"i{place}")
+        await listed.scheduler.submit(live, e.Send(new, None, CLIENT))
+        assert await listed.ids(query="how warm") == ["s1"]
+        with closing(sqlite3.connect(listed.file)) as file:
+            numbers += file.execute("SELECT no FROM sessions").fetchone()
+    await listed.close()
+    assert numbers == [numbers[0]] * 3
 
 
 async def test_every_list_reads_the_files_of_agents_aside(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """What is kept in the index and what can be asked of it (journal.md, The index)."""
 
 import contextlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abey.core.session import Session
+from abey.core.titles import may_have_titled
 from abey.core.waiting import issued_tokens
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import CallDecided, Record
@@ -28,7 +30,7 @@ UNKNOWN = "unknown"
 @dataclass(frozen=True, slots=True)
 class Change:
     """A session as its journal with `stamp` has it. `records` are those after revision `base`, where both are known;
-    they are all that is looked at if the index has the session at that revision."""
+    they are all that is looked at if the index has the session at that revision, under the same title."""
 
     session: Session
     stamp: str
@@ -78,7 +80,8 @@ class Database:
                 for change in changes:
                     session = change.session
                     row = row_of(session, change.stamp, now)
-                    if change.base is not None and self._known.get(session.id) == change.base:
+                    is_known = change.base is not None and self._known.get(session.id) == change.base
+                    if is_known and not _is_renamed(connection, change):
                         _update(connection, row, change.records)
                     else:
                         _replace(connection, row, session)
@@ -148,6 +151,15 @@ def _transaction(connection: "sqlite3.Connection") -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _is_renamed(connection: "sqlite3.Connection", change: Change) -> bool:
+    """Whether its row has another title: that is sought no more then, and all is looked at."""
+    session = change.session
+    if not any(may_have_titled(session, record.data) for record in change.records):
+        return False
+    (view,) = connection.execute(schema.VIEW_OF, (session.id,)).fetchone()
+    return bool(json.loads(view)["title"] != session.title)
 
 
 def _update(connection: "sqlite3.Connection", row: Row, records: Sequence[Record]) -> None:

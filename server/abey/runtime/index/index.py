@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from abey.core.titles import may_have_titled
 from abey.errors import UnknownSession
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record
@@ -128,7 +127,7 @@ class Index:
     async def _flush(self) -> None:
         async with self._writing:
             dirty, self._dirty = self._dirty, {}
-            await self._put([_change(one) for one in dirty.values()])
+            await self._put([(one.live, one.base, tuple(one.records)) for one in dirty.values()])
 
     async def _check(self) -> None:
         async with self._checking:
@@ -200,12 +199,6 @@ class Index:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
-
-
-def _change(dirty: _Dirty) -> tuple[Live, int | None, tuple[Record, ...]]:
-    """After a new title the old one is sought no more: then all is looked at."""
-    renamed = any(may_have_titled(dirty.live.machine.session, record.data) for record in dirty.records)
-    return dirty.live, None if renamed else dirty.base, tuple(dirty.records)
 
 
 def _settled_size(live: Live) -> int | None:

@@ -46,6 +46,7 @@ CREATE VIRTUAL TABLE words USING fts5 (text, content='', detail='none', columnsi
 INSERT = f"INSERT INTO sessions ({', '.join(LISTED)}, crc) VALUES ({', '.join('?' * (len(LISTED) + 1))})"
 UPDATE = f"UPDATE sessions SET {', '.join(f'{name} = ?' for name in LISTED)}, crc = ? WHERE no = ?"
 VIEW = "INSERT OR REPLACE INTO views (no, view) VALUES (?, ?)"
+VIEW_OF = "SELECT view FROM sessions JOIN views USING (no) WHERE id = ?"
 ROWS = f"SELECT {', '.join(COLUMNS)}, crc FROM sessions LEFT JOIN views USING (no)"
 TOKEN = "INSERT OR REPLACE INTO tokens (token, no) VALUES (?, ?)"
 WORDS = "INSERT INTO words (rowid, text) VALUES (?, ?)"

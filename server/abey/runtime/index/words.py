@@ -41,7 +41,7 @@ class Query:
 
 def query_of(text: str | None) -> Query:
     """What somebody seeks. Nothing in `text` is syntax. Raises InvalidArguments for too many words."""
-    words = list(dict.fromkeys(_split(text or "")))
+    words = list(dict.fromkeys(_cut(_split(text or ""))))
     if len(words) > QUERY_WORDS:
         message = f"a query has at most {QUERY_WORDS} words, not {len(words)}; leave some out"
         raise InvalidArguments(message, errors=["query has too many words"])
@@ -49,7 +49,7 @@ def query_of(text: str | None) -> Query:
 
 
 def words_of(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for text in texts for word in _split(text))
+    return frozenset(_cut({word for text in texts for word in _split(text)}))
 
 
 def session_texts(session: Session) -> Iterator[str]:
@@ -87,12 +87,16 @@ def _turn(turn: Turn) -> Iterator[str]:
                 yield from (text for call in entry.calls for text in _results(call))
 
 
-def _split(text: str) -> Iterator[str]:
+def _cut(words: Iterable[str]) -> Iterator[str]:
+    return (word[:WORD_LENGTH] for word in words)
+
+
+def _split(text: str) -> list[str]:
     folded = text.casefold()
     if not folded.isascii():
         marks_apart = unicodedata.normalize("NFKD", folded)
         folded = "".join(char for char in marks_apart if not unicodedata.combining(char)).casefold()
-    return (found[:WORD_LENGTH] for found in _WORD.findall(folded))
+    return _WORD.findall(folded)
 
 
 def _input(parts: Sequence[Part]) -> str:
