@@ -1,6 +1,6 @@
 """The core and the journal without a daemon around them: sessions on a disk, moved by calls in this process."""
 
-import asyncio
+import gc
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +19,7 @@ from abey.protocol.transcript import Client, TextPart
 from abey.runtime.agents.registry import Registry
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import SystemClock
+from abey.runtime.collector import collect_seldom
 from abey.runtime.live import Live
 from abey.runtime.models.keys import Keys
 from abey.runtime.models.making import make_models
@@ -141,10 +142,12 @@ class Inside:
 async def inside(
     state: Path, io: FileIO, config: work.Value | None = None, result: str = work.RESULT
 ) -> AsyncIterator[Inside]:
-    opened = Inside(state, io, config or work.config(), Instant(result))
+    opened, thresholds = Inside(state, io, config or work.config(), Instant(result)), gc.get_threshold()
+    collect_seldom()
     try:
         yield opened
     finally:
+        gc.set_threshold(*thresholds)
         await opened.close()
 
 
@@ -157,6 +160,6 @@ async def _end(submitted: Submitted) -> None:
     """Whoever asked waits for the run that they began."""
     if submitted.run is None:
         return
-    end = await asyncio.shield(submitted.run)
+    end = await submitted.run
     if end.error is not None:
         raise end.error

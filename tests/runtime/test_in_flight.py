@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from abey.runtime.in_flight import InFlight
+import pytest
+
+from abey.runtime.in_flight import InFlight, Undisturbed
 from abey.runtime.signals import being_cancelled
 
 
@@ -26,6 +28,10 @@ async def at_once() -> str:
 async def for_ever() -> str:
     await asyncio.Event().wait()
     return "never"
+
+
+async def fail() -> str:
+    raise OSError("no")
 
 
 async def in_spite_of_all() -> str:
@@ -86,3 +92,38 @@ async def test_the_end_comes_where_all_is_done_and_nobody_has_noticed_yet() -> N
     flight.keep(told.tell("kept"))
     await asyncio.wait_for(flight.close(), 10)
     assert told.news == [("done", False), ("kept", False)]
+
+
+async def test_what_is_undisturbed_goes_on_when_nobody_waits_for_it_any_more() -> None:
+    undisturbed, gate, done = Undisturbed[str](), asyncio.Event(), list[str]()
+
+    async def work() -> str:
+        await gate.wait()
+        done.append("done")
+        return "done"
+
+    waiting = asyncio.create_task(undisturbed.done(work()))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    asyncio.get_running_loop().call_soon(gate.set)
+    await undisturbed.close()
+    assert (done, waiting.cancelled()) == (["done"], True)
+
+
+async def test_whoever_waits_for_what_is_undisturbed_is_told_what_it_comes_to() -> None:
+    undisturbed = Undisturbed[str]()
+    assert await undisturbed.done(at_once()) == "done"
+    with pytest.raises(OSError, match="no"):
+        await undisturbed.done(fail())
+
+
+async def test_work_that_ends_with_the_daemon_ends_the_waiting_for_it() -> None:
+    before = asyncio.all_tasks()
+    waiting = asyncio.create_task(Undisturbed[str]().done(for_ever()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # it has begun
+    for task in asyncio.all_tasks() - before - {waiting}:
+        task.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert waiting.cancelled()

@@ -77,6 +77,49 @@ async def test_whoever_does_not_wait_any_more_is_told_nothing() -> None:
     assert given_up.cancelled()
 
 
+async def test_whoever_waits_goes_on_in_the_turn_of_the_loop_in_which_the_answer_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop, writers, gate, said = asyncio.get_running_loop(), Writers(1), threading.Event(), threading.Event()
+    order, say = list[str](), loop.call_soon_threadsafe
+
+    def call_soon(*call: Any) -> None:
+        say(*call)
+        said.set()
+
+    async def wait() -> None:
+        await done_by(writers, gate.wait)
+        order.append("went on")
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", call_soon)
+    waiting = asyncio.ensure_future(wait())
+    await asyncio.sleep(0)
+    gate.set()
+    said.wait(10)
+    loop.call_soon(order.append, "the next in this turn")
+    await waiting
+    assert order == ["went on", "the next in this turn"]
+
+
+def never(_: object) -> None:
+    raise AssertionError
+
+
+async def test_an_answer_is_a_future_as_any_other_whoever_waits_for_it() -> None:
+    writers, gate, told = Writers(1), threading.Event(), list[str]()
+    answer = asyncio.get_running_loop().run_in_executor(writers, gate.wait)
+    answer.add_done_callback(lambda one: told.append(f"before: {one.result()}"))
+    answer.add_done_callback(never)
+    assert answer.remove_done_callback(never) == 1
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(answer), 0.01)
+    gate.set()
+    await asyncio.wait({answer})
+    answer.add_done_callback(lambda one: told.append(f"after: {one.result()}"))
+    await asyncio.sleep(0)
+    assert told == ["before: True", "after: True"]
+
+
 async def test_the_threads_end_once_nobody_has_them() -> None:
     others, writers = set(threading.enumerate()), Writers(2)
     await asyncio.gather(*(done_by(writers, abs, -1) for _ in range(4)))

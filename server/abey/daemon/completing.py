@@ -37,7 +37,7 @@ class Completing:
         if answer["applied"] and params.wait:
             await _finished(live, _call_of(live, token))
             if submitted.run is not None:
-                await asyncio.shield(submitted.run)
+                await submitted.run
         return Done(live, answer)
 
     def completed(self, params: r.CompleteParams, live: Live, outcome: Outcome) -> r.CompleteResult:

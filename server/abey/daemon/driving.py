@@ -1,6 +1,5 @@
 """The methods that move a session: start, step, run, send, and the ways to end things."""
 
-import asyncio
 import os
 from typing import Any, TypeVar
 
@@ -156,7 +155,7 @@ class Driving:
         """How the run ended that the request waits for. A model failure carries the session that it left."""
         if submitted.run is None:
             return None
-        end = await asyncio.shield(submitted.run)
+        end = await submitted.run
         if end.error is not None:
             session = self._services.show(submitted.live)
             end.error.details |= {"sessionId": session.session_id, "session": session.wire()}

@@ -120,15 +120,19 @@ def _serve(settings: Settings, create: Create, ways: "Ways") -> int:
     if settings.mode == "standalone":
         ways = replace(ways, stdio=take_stdio())
     import asyncio
-    import gc
 
     from abey.daemon.serving import run_daemon, to_its_end
+    from abey.runtime.collector import collect_seldom, keep_what_is_there
+
+    def created(settings: Settings) -> "App":
+        app = create(settings)
+        keep_what_is_there()
+        return app
 
     if one_waits():
         return EXIT_OK  # most of what is to be loaded is not needed any more
-    # a session is many small values without cycles: looking for them less often opens one a third faster
-    gc.set_threshold(50_000, 20, 20)
-    return asyncio.run(to_its_end(run_daemon(settings, create, ways)))
+    collect_seldom()
+    return asyncio.run(to_its_end(run_daemon(settings, created, ways)))
 
 
 def _application(settings: Settings) -> "App":

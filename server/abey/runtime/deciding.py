@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from abey.core.events import Event, Reseed, Start
 from abey.core.idempotency import Keyed
@@ -12,6 +11,7 @@ from abey.core.session import Session
 from abey.core.transition import Transition, begin, transition
 from abey.runtime.event_log import EventLog, Logged
 from abey.runtime.live import Live
+from abey.shared.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

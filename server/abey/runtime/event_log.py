@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 
 from abey.core.abridging import abridged
@@ -12,6 +12,7 @@ from abey.core.replay import after_each
 from abey.core.session import Session
 from abey.protocol.journal import Record
 from abey.protocol.queries import AgentsEvent
+from abey.shared.values import dataclass
 
 KEPT_RECORDS = 2048
 
@@ -52,8 +53,9 @@ class EventLog:
     def ahead(self, records: Sequence[Record], sessions: Sequence[Session]) -> Sequence[Logged]:
         """What the next unit will be here, with the session after each of its records; nothing is changed yet."""
         logged, before, seq = list[Logged](), self.session, self.next_seq
+        last = records[-1] if records else None
         for record, after in zip(records, sessions, strict=True):
-            marks = marks_of(record, before, after, last=record is records[-1])
+            marks = marks_of(record, before, after, last=record is last)
             logged.append(Logged(seq, record, before, after, marks))
             before, seq = after, seq + len(marks)
         return logged

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from abey.core.agent import Agent
@@ -64,17 +65,17 @@ class Live:
     kept: Kept = Kept()
     warned: bool = False
     lost: tuple[str, ...] = ()
-    runs: dict[int, asyncio.Future[EndRun]] = field(default_factory=dict)
+    runs: dict[int, list[asyncio.Future[EndRun]]] = field(default_factory=dict)
     calls: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[object]] = field(default_factory=dict)
     questions: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
     timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     so_far: dict[str, SoFar] = field(default_factory=dict)
     family: "tuple[Live, ...]" = ()
+    id: str = field(init=False)
 
-    @property
-    def id(self) -> str:
-        return self.machine.session.id
+    def __post_init__(self) -> None:
+        self.id = self.machine.session.id
 
     def printed(self) -> dict[str, str]:
         """What the started and unfinished calls have printed so far, by the ids of the calls."""
@@ -83,23 +84,25 @@ class Live:
         return {call_id: so_far.text() for call_id, so_far in kept if so_far}
 
     def end_of_run(self, generation: int | None) -> "asyncio.Future[EndRun] | None":
-        """What ends with the run of that generation, of which nobody was told that it has ended."""
+        """What ends with the run of that generation, of which nobody was told that it has ended; for one who waits."""
         if generation is None:
             return None
-        return self.runs.setdefault(generation, asyncio.get_running_loop().create_future())
+        waiter: asyncio.Future[EndRun] = asyncio.get_running_loop().create_future()
+        self.runs.setdefault(generation, []).append(waiter)
+        return waiter
 
     def run_ended(self, end: EndRun) -> None:
-        waiter = self.runs.pop(end.generation, None)
-        if waiter is not None and not waiter.done():
-            waiter.set_result(end)
+        for waiter in self.runs.pop(end.generation, ()):
+            if not waiter.done():
+                waiter.set_result(end)
 
     def note_calls(self, records: Sequence[Record]) -> None:
         """Wakes who waits for a call that is not open any more, or that asks somebody; the machine is that after
         `records`."""
         for record in records:
-            match record.data:
-                case CallStarted(call_id=call_id) | CallResolved(call_id=call_id, answers_question=True):
-                    self.calls.setdefault(call_id, asyncio.get_running_loop().create_future())
+            data = record.data
+            if type(data) is CallStarted or (type(data) is CallResolved and data.answers_question):
+                self.calls.setdefault(data.call_id, asyncio.get_running_loop().create_future())
         if not self.calls:
             return
         running = (call for call in open_calls(self.machine.session) if call.state == "running")
@@ -117,7 +120,7 @@ class Live:
         for timer in self.timers.values():
             timer.cancel()
         self.timers.clear()
-        waiters: list[asyncio.Future[Any]] = [*self.runs.values(), *self.calls.values()]
+        waiters: list[asyncio.Future[Any]] = [*chain(*self.runs.values()), *self.calls.values()]
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_exception(self.refusal())

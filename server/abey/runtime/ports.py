@@ -1,7 +1,6 @@
 """What the shell needs from the world: one or two methods each, so that a fake is a few lines."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -23,6 +22,7 @@ from abey.runtime.quota import Quota
 from abey.runtime.rule_keeping import NoRules, RuleKeeper
 from abey.runtime.store.store import Store
 from abey.runtime.tracing import NoTracing, Tracing
+from abey.shared.values import dataclass, replace
 
 
 class Clock(Protocol):

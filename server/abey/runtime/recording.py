@@ -1,8 +1,7 @@
 """What was decided goes to the disk: one write at a time of a session, and few at a time of all."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from abey.core.transition import Transition
 from abey.runtime.live import Live
@@ -10,8 +9,6 @@ from abey.runtime.parking import Parking
 from abey.runtime.store.journal import Journal
 from abey.runtime.store.store import Store
 from abey.runtime.writers import Writers
-
-_T = TypeVar("_T")
 
 WRITERS = 8
 """Journals that are written to at the same moment: with the parked ones, all that are ever open."""
@@ -29,20 +26,17 @@ class Recording:
 
     async def create(self, done: Transition) -> Journal:
         """The journal of a new session, durable when this returns. Raises InvalidState, TooLarge, RecordFailed."""
-        return await self._in_a_thread(self._create, done)
+        return await asyncio.get_running_loop().run_in_executor(self._writers, self._create, done)
 
     async def append(self, live: Live, done: Transition) -> None:
         """Its records are durable when this returns. Raises TooLarge, and then nothing was written; RecordFailed."""
         async with self._turn:
             live.writing = True
             try:
-                await self._in_a_thread(self._append, live, done)
+                await asyncio.get_running_loop().run_in_executor(self._writers, self._append, live, done)
             finally:
                 live.writing = False
                 self.parking.wrote(live)
-
-    def _in_a_thread(self, function: Callable[..., _T], *arguments: Any) -> asyncio.Future[_T]:
-        return asyncio.get_running_loop().run_in_executor(self._writers, function, *arguments)
 
     def _create(self, done: Transition) -> Journal:
         session = done.machine.session

@@ -8,10 +8,7 @@ Laws
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from abey.core import effects as fx
 from abey.core.agent import Agent
@@ -27,20 +24,22 @@ from abey.runtime.clock import millis_of
 from abey.runtime.contexts import Contexts
 from abey.runtime.deciding import Decided, decided
 from abey.runtime.event_log import EventLog
+from abey.runtime.in_flight import Undisturbed
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
 from abey.runtime.ports import Ports
 from abey.runtime.recording import Recording
 from abey.runtime.sessions import Sessions
-from abey.runtime.signals import retrieved
 from abey.runtime.work import Workers
+from abey.shared.values import dataclass
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What an event came to. `run` ends with the run that the request waits for, if there is one."""
+    """What an event came to. `run` ends with the run that the request waits for, if there is one. No other request has
+    it, so that who gives up waiting may cancel it."""
 
     live: Live
     transition: Transition
@@ -55,7 +54,7 @@ class Scheduler:
         self._sessions = sessions
         self._contexts = Contexts(ports, versions)
         self._workers = Workers(ports, self._report)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._requests = Undisturbed[Submitted]()
         self._recording = Recording(ports.store)
         self.parking = self._recording.parking
         self._closed = False
@@ -69,13 +68,13 @@ class Scheduler:
 
     async def start(self, event: Start, agent: Agent, keyed: Keyed | None = None) -> Submitted:
         """A new session, durable when this returns. Raises InvalidState where the id is taken; RecordFailed."""
-        return await self._to_its_end(self._start(event, agent, keyed))
+        return await self._requests.done(self._start(event, agent, keyed))
 
     async def submit(
         self, live: Live, event: Event, if_revision: int | None = None, keyed: Keyed | None = None
     ) -> Submitted:
         """One event. Raises what the machine says of it, RevisionConflict, RecordFailed."""
-        return await self._to_its_end(self._submit(live, event, if_revision, keyed))
+        return await self._requests.done(self._submit(live, event, if_revision, keyed))
 
     async def drain(self, seconds: float) -> None:
         """No step begins any more, and runs that wait end `paused`. Returns when nothing runs, or after so many
@@ -98,23 +97,12 @@ class Scheduler:
         self._closed = True
         await self._workers.close()
         await self._ports.kept_open.close()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._requests.close()
         for live in self._sessions.loaded:
             for timer in live.timers.values():
                 timer.cancel()
             async with live.lock:
                 live.journal.close()
-
-    async def _to_its_end(self, work: Coroutine[Any, Any, Submitted]) -> Submitted:
-        """The requester may give up waiting; the work goes on."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(retrieved)
-        try:
-            return await asyncio.shield(task)
-        finally:
-            del task  # an error that comes of it would hold it, and it the error
 
     async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
         self._contexts.refuse_full_disk()
@@ -137,7 +125,9 @@ class Scheduler:
                 raise DaemonDraining("the daemon ends; ask the next one")
             refuse_stale(live.machine.session, if_revision)
             made = await decided(live, event, await self._contexts.of(live, draining=self.draining), keyed)
-            await self._remember(made.done)
+            for effect in made.done.effects:
+                if isinstance(effect, fx.Remember):  # what is kept outside the journal is durable first
+                    await asyncio.to_thread(self._ports.rules.remember, effect.rule)
             if made.done.records:
                 await self._write(live, made.done)
             submitted = self._took(live, made)
@@ -145,12 +135,6 @@ class Scheduler:
             if isinstance(effect, fx.Refuse):
                 raise effect.error
         return submitted
-
-    async def _remember(self, done: Transition) -> None:
-        """What is kept outside the journal is durable first. Raises RecordFailed, and then nothing has happened."""
-        for effect in done.effects:
-            if isinstance(effect, fx.Remember):
-                await asyncio.to_thread(self._ports.rules.remember, effect.rule)
 
     async def _write(self, live: Live, done: Transition) -> None:
         try:
@@ -225,7 +209,9 @@ class Scheduler:
     def _set_alarm(self, live: Live) -> None:
         """Wakes the session when the next of its waiting calls expires."""
         waits = deadlines(live.machine.session)
-        now = millis_of(self._ports.clock.now()) if waits else 0
+        if not waits:
+            return
+        now = millis_of(self._ports.clock.now())
         left = [millis for millis in (millis_of(one) - now for one in waits) if millis > 0]
         if left:
             self._wake(live, min(left) / 1000, TimePassed(), "alarm")

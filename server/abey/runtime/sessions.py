@@ -139,7 +139,9 @@ class Sessions:
 
     def committed(self, live: Live, records: tuple[Record, ...]) -> None:
         """These records of it are durable, and its machine knows of them."""
-        self.tokens.issued((one.data.token for one in records if isinstance(one.data, CallDecided)), live.id)
+        for record in records:
+            if type(record.data) is CallDecided:
+                self.tokens.issued((record.data.token,), live.id)
         self.on_commit(live, records)
         self.snapshots.committed(live)
 

@@ -7,21 +7,55 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from contextvars import Context, copy_context
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
+from abey.shared.values import dataclass
+
+
+class _Answer(asyncio.Future[Any]):
+    """What comes of work in a thread. Whoever waits for it goes on as soon as it is there: of another future, a turn of
+    the loop later."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._waiting: list[tuple[Callable[[Any], object], Context]] = []
+
+    def add_done_callback(self, fn: Callable[[Any], object], /, *, context: Context | None = None) -> None:
+        if self.done():
+            super().add_done_callback(fn, context=context)
+        else:
+            self._waiting.append((fn, context or copy_context()))
+
+    def remove_done_callback(self, fn: Callable[[Any], object], /) -> int:
+        left = [one for one in self._waiting if one[0] != fn]
+        removed, self._waiting = len(self._waiting) - len(left), left
+        return removed + super().remove_done_callback(fn)
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        waiting, self._waiting = self._waiting, []
+        for fn, context in waiting:
+            super().add_done_callback(fn, context=context)
+        return super().cancel(msg)
+
+    def told(self) -> None:
+        """It is there. No task runs now, as one does that cancels it."""
+        waiting, self._waiting = self._waiting, []
+        for fn, context in waiting:
+            context.run(fn, self)
+
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a thread does, and who is told in the loop: (future, result, error)."""
+    """What a thread does, and who is told in the loop: (answer, result, error)."""
 
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
+    answer: _Answer
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    tell: Callable[[asyncio.Future[Any], Any, BaseException | None], None]
+    tell: Callable[[_Answer, Any, BaseException | None], None]
 
     def do(self) -> None:
         result, error = None, None
@@ -30,7 +64,7 @@ class _Work:
         except BaseException as raised:  # noqa: BLE001  whoever waits gets it
             error = raised
         with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-            self.loop.call_soon_threadsafe(self.tell, self.future, result, error)
+            self.loop.call_soon_threadsafe(self.tell, self.answer, result, error)
         del self, error  # the frames of an error keep this one, and all that is in it
 
 
@@ -48,22 +82,23 @@ class Writers(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Any:
         """A future of the loop, which asyncio hands on as it is: one of threads costs more than the write."""
         loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        answer = _Answer(loop)
         if self._threads < min(self._at_work + 1, self._most):
             Thread(target=_work, args=(self._queue,), name=f"writer-{self._threads}", daemon=True).start()
             self._threads += 1
         self._at_work += 1
-        self._queue.put(_Work(loop, future, function, arguments, self._tell))
-        return future
+        self._queue.put(_Work(loop, answer, function, arguments, self._tell))
+        return answer
 
-    def _tell(self, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    def _tell(self, answer: _Answer, result: Any, error: BaseException | None) -> None:
         self._at_work -= 1
-        if future.done():
+        if answer.done():
             return  # whoever waited was cancelled
         if error is None:
-            future.set_result(result)
+            answer.set_result(result)
         else:
-            future.set_exception(error)
+            answer.set_exception(error)
+        answer.told()
 
 
 def _work(queue: SimpleQueue[_Work | None]) -> None:

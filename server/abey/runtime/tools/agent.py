@@ -206,7 +206,7 @@ class _Work:
 
 
 async def _end_of(submitted: Submitted) -> EndRun | None:
-    return None if submitted.run is None else await asyncio.shield(submitted.run)
+    return None if submitted.run is None else await submitted.run
 
 
 def _is_driven(child: Live) -> bool:
