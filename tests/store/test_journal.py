@@ -312,7 +312,7 @@ class LossyIO(FileIO):
         self.durable = 0
 
     def sync(self, descriptor: int) -> None:
-        self.durable = self.size(descriptor)
+        self.durable = self.file(descriptor).st_size
 
 
 @settings(max_examples=60, deadline=None)

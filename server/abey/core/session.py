@@ -5,15 +5,15 @@ A session is a row of turns, a turn is a row of entries, and the last answer's c
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import field
+from typing import Annotated, Literal
 
 from abey.core.call import FINAL_STATES, Call
 from abey.core.conversation import Message
 from abey.core.idempotency import Requests
+from abey.core.late import Late
 from abey.core.marks import Mark
 from abey.core.rows import Row
-from abey.core.values import Referable
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import Block
 from abey.protocol.journal import Compacted, Created, InputQueued, KeyedRequest, ModelRequested
@@ -22,6 +22,7 @@ from abey.protocol.policy import Rule
 from abey.protocol.seeds import SeedEntry
 from abey.protocol.session import Driver, LastError, Paused, State, TurnEnd, Usage
 from abey.protocol.transcript import Part
+from abey.shared.values import Referable, dataclass
 
 Dropped = Literal["withdrawn", "rejected", "stopped"]
 """How an input ended that was never committed."""
@@ -74,7 +75,7 @@ class NoteEntry(Referable):
     text: str
     revision: int
     at: Timestamp
-    told: tuple[SeedEntry, ...] = ()
+    told: Annotated[tuple[SeedEntry, ...], Late] = ()
     place: int = 0
 
 
@@ -90,11 +91,11 @@ class Turn:
     turn_id: str
     n: int
     started_at: Timestamp
-    entries: tuple[Entry, ...] = ()
+    entries: Annotated[tuple[Entry, ...], Late] = ()
     steps: int = 0
     end: TurnEnd | None = None
     ended_at: Timestamp | None = None
-    messages: tuple[Message, ...] = ()
+    messages: Annotated[tuple[Message, ...], Late] = ()
     digest: str = ""
     continues: str | None = None
     began_rev: int = 0
@@ -139,9 +140,9 @@ class Session:
     turns_before: int = 0
     user_id: str | None = None
     context: Json = None
-    queue: tuple[InputQueued, ...] = ()
+    queue: Annotated[tuple[InputQueued, ...], Late] = ()
     dropped: Mapping[str, Dropped] = field(default_factory=dict)
-    rules: tuple[Rule, ...] = ()
+    rules: Annotated[tuple[Rule, ...], Late] = ()
     paused: Paused | None = None
     first_rev: int = 1
     stopped_rev: int | None = None
@@ -149,8 +150,8 @@ class Session:
     usage: Usage = Usage()
     context_tokens: int | None = None
     tries: int = 0
-    compactions: tuple[tuple[int, Compacted], ...] = ()
-    lines: tuple[Line, ...] = ()
+    compactions: Annotated[tuple[tuple[int, Compacted], ...], Late] = ()
+    lines: Annotated[tuple[Line, ...], Late] = ()
     driven_by: Driver = "step"
     transition: Transition | None = None
     asked: ModelRequested | None = None
@@ -206,17 +207,17 @@ class Session:
     @property
     def state(self) -> State:
         """What the next step would do (machine.md, State)."""
-        turn = self.open_turn
+        turn = self.turns.last
         if self.stopped_rev is not None:
             return "stopped"
-        if turn is None:
+        if turn is None or turn.end is not None:
             return "completed"
-        batch = self.batch
-        if batch is None:
+        answer = self.last_answer
+        if answer is None or not answer.calls or answer.committed_rev is not None:
             return "completed" if _ends_with_an_answer(turn) else "userTurn"
-        if any(call.undecided for call in batch.calls):
+        if any(call.undecided for call in answer.calls):
             return "llmTurn"
-        return "userTurn" if batch.settled else "partialUserTurn"
+        return "userTurn" if answer.settled else "partialUserTurn"
 
 
 def _ends_with_an_answer(turn: Turn) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from abey.shared.escaping import escape_line
@@ -20,6 +21,17 @@ class Unreadable(Exception):
         super().__init__(message)
         self.message = message
         self.missing = missing
+
+
+def absolute(path: Path) -> Path:
+    """The same path, from the root and without dots."""
+    return _normal(path) if path.is_absolute() else Path(os.path.abspath(path))
+
+
+@lru_cache(maxsize=256)
+def _normal(path: Path) -> Path:
+    """Each transition of a session asks for its agent by the same one."""
+    return Path(os.path.normpath(path))
 
 
 def stamp(path: Path | str) -> Stamp | None:

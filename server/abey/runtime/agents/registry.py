@@ -1,6 +1,5 @@
 """The agents there are: found by slug, by file, or given inline; read again whenever their files changed."""
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -88,14 +87,14 @@ class Registry:
         Raises UnknownAgent, InvalidAgent, PermissionDenied."""
         if workspace is not None:
             self._check(workspace)
-        entry = self._entries.at(_absolute(path))
+        entry = self._entries.at(files.absolute(path))
         if entry.agent is None:
             raise _invalid(entry.current.first_error(entry.path), entry.current, path=str(entry.path))
         return self._priced(entry.agent, entry.config)
 
     async def prepare(self, path: Path, workspace: str | None = None) -> None:
         """What `by_file` would have to read for long is read aside; whatever goes wrong, that says so, too."""
-        if self._entries.is_new(_absolute(path)):
+        if self._entries.is_new(files.absolute(path)):
             with suppress(AbeyError):
                 await self.aside.run(self.by_file, path, workspace)
 
@@ -210,10 +209,6 @@ class Registry:
             return UnknownAgent(message, found=[*known])
         message += f"; those of {escape_line(str(untrusted))} are not read: it is not trusted"
         return UnknownAgent(message, found=[*known], untrusted=str(untrusted))
-
-
-def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))
 
 
 def _agents_of(workspace: Path) -> Path:

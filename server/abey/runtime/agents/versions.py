@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from abey.core.agent import Agent
@@ -31,14 +32,14 @@ class Versions:
         if path is None:
             return self.stored(session, session.config_hash)
         try:
-            return self._source.by_file(Path(path), session.created.workspace)
+            return self._source.by_file(_path(path), session.created.workspace)
         except NOT_READ as error:
             return replace(self.stored(session, session.config_hash), stale=why_stale(error))
 
     async def prepare(self, session: Session) -> None:
         """What `latest` would have to read for long is read aside: it holds up nobody else."""
         if session.created.agent_file is not None:
-            await self._source.prepare(Path(session.created.agent_file), session.created.workspace)
+            await self._source.prepare(_path(session.created.agent_file), session.created.workspace)
 
     async def prepared(self, session: Session) -> Agent:
         """`latest` after `prepare`."""
@@ -94,3 +95,9 @@ class Versions:
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return agent
+
+
+@lru_cache(maxsize=KEPT)
+def _path(text: str) -> Path:
+    """Put together once, and not for every transition of a session."""
+    return Path(text)

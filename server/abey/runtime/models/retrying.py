@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from abey.core.conversation import ModelAnswer, ModelRequest
-from abey.core.values import replace
 from abey.errors import ModelFailed
 from abey.runtime.ports import Clock, Model, OnDelta
 from abey.runtime.signals import being_cancelled
 from abey.shared.kinds import RETRIED_MODEL_CODES
+from abey.shared.values import replace
 
 MAX_TRIES = 3
 MAX_WAIT_SECONDS = 60.0
@@ -40,11 +40,12 @@ class Retrying:
         while True:
             self.attempts += 1
             try:
-                answer = await self._model.ask(replace(request, tries=request.tries + self.attempts - 1), on_delta)
+                answer = await self._model.ask(request, on_delta)
             except ModelFailed as failure:
                 await self._wait(failure)
+                request = replace(request, tries=request.tries + 1)
             else:
-                return replace(answer, attempts=self.attempts)
+                return answer if answer.attempts == self.attempts else replace(answer, attempts=self.attempts)
 
     async def _wait(self, failure: ModelFailed) -> None:
         """Sleeps until the next try. Raises ModelFailed where there is none, and where nobody waits any more: a model

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from abey.core.conversation import AskedCall, Message, ModelAnswer, ModelRequest, UserMessage
+from abey.core.once import once
 from abey.errors import ModelFailed
 from abey.protocol.blocks import Block, TextBlock, ThinkingBlock
 from abey.protocol.config import ScriptedCall, ScriptedModel, ScriptEntry
@@ -14,6 +15,7 @@ from abey.runtime.models.strictness import fault_of
 from abey.runtime.ports import Clock, Delta, OnDelta
 
 _TOKEN = re.compile(r"\s*\S+|\s+$")
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Scripted:
@@ -36,7 +38,7 @@ class Scripted:
             wait = entry.error.retry_after_ms
             details = {} if wait is None else {"retryAfterMs": wait}
             raise ModelFailed(entry.error.code, entry.error.message or f"the script says {entry.error.code}", **details)
-        await self._stream(entry, text, on_delta)
+        await self._stream(entry, _deltas(entry, text) if entry.echo else _scripted(entry), on_delta)
         return _answer(entry, text, request.tries)
 
     def _entry(self, tries: int) -> ScriptEntry:
@@ -47,25 +49,34 @@ class Scripted:
             raise ModelFailed("invalid-request", f"the script has ended: it has {len(script)} entries")
         return script[tries % len(script)]
 
-    async def _stream(self, entry: ScriptEntry, text: str, on_delta: OnDelta) -> None:
+    async def _stream(self, entry: ScriptEntry, deltas: Iterable[Delta], on_delta: OnDelta) -> None:
         """Sends the tokens, thinking first; breaks after `cutAfter` characters of both."""
-        left = entry.cut_after
-        for number, delta in enumerate(_deltas(entry.thinking or "", text)):
-            if number and entry.chunk_ms:
-                await self._clock.sleep(entry.chunk_ms / 1000)
-            if left is not None:
-                delta = Delta(delta.kind, delta.text[:left])
-                left -= len(delta.text)
-            if delta.text:
-                on_delta(delta)
-            if left == 0:
-                break
+        pause = entry.chunk_ms / 1000
+        for number, delta in enumerate(deltas if entry.cut_after is None else _cut(deltas, entry.cut_after)):
+            if pause and number:
+                await self._clock.sleep(pause)
+            on_delta(delta)
         if entry.cut_after is not None:
             raise ModelFailed("transient", f"the stream broke after {entry.cut_after} characters")
 
 
-def _deltas(thinking: str, text: str) -> list[Delta]:
-    told = (("thinking", thinking), ("answer", text))
+def _cut(deltas: Iterable[Delta], left: int) -> Iterator[Delta]:
+    """So many characters of them."""
+    for delta in deltas:
+        if left <= 0:
+            return
+        yield Delta(delta.kind, delta.text[:left])
+        left -= len(delta.text)
+
+
+@once
+def _scripted(entry: ScriptEntry) -> Sequence[Delta]:
+    """Of an entry that is no echo: a script that loops says the same again."""
+    return _deltas(entry, entry.text or "")
+
+
+def _deltas(entry: ScriptEntry, text: str) -> Sequence[Delta]:
+    told = (("thinking", entry.thinking or ""), ("answer", text))
     return [Delta(kind, token) for kind, whole in told for token in _TOKEN.findall(whole)]
 
 
@@ -88,7 +99,7 @@ def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:
 
 
 def _call(call: ScriptedCall, own_id: str) -> AskedCall:
-    text = json.dumps(call.arguments, ensure_ascii=False) if call.raw_arguments is None else call.raw_arguments
+    text = _ENCODER.encode(call.arguments) if call.raw_arguments is None else call.raw_arguments
     return AskedCall(id=own_id if call.id is None else call.id, tool=call.tool, arguments=text)
 
 

@@ -4,8 +4,7 @@ A history that has grown since the last request is checked where it has grown: t
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any, assert_never
 
@@ -13,6 +12,7 @@ from abey.core.conversation import AssistantMessage, Message, ModelRequest, Offe
 from abey.core.once import once
 from abey.core.rows import Fold, Names, folded
 from abey.protocol.transcript import TextPart
+from abey.shared.values import dataclass
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -78,49 +78,44 @@ def _pair(before: _Paired, message: Message) -> _Paired:
             ids = reduce(Names.with_name, open_calls, ids)
         case _:
             assert_never(message)
-    return _Paired(before.count + 1, message, ids, open_calls, next(_faults(before, message), None))
+    return _Paired(before.count + 1, message, ids, open_calls, _fault(before, message))
 
 
 _PAIRING = Fold(_Paired(), _pair)
 
 
-def _faults(before: _Paired, message: Message) -> Iterator[str]:
+def _fault(before: _Paired, message: Message) -> str | None:
     at = before.count + 1
     if isinstance(message, ResultMessage):
-        yield from _result_fault(message.call_id, before, at)
-        return
+        return _result_fault(message.call_id, before, at)
     if before.open_calls:
-        yield f"call {before.open_calls[0]!r} has no result before message {at}"
-    yield from _role_fault(before.last, message, at)
-    if isinstance(message, AssistantMessage):
-        yield from _id_faults([call.call_id for call in message.calls], before.ids)
+        return f"call {before.open_calls[0]!r} has no result before message {at}"
+    if isinstance(message, UserMessage):
+        twice = isinstance(before.last, UserMessage)
+        return f"message {at} is the user's, and so is the one before it" if twice else None
+    if before.last is None:
+        return "the first message is the model's"
+    if isinstance(before.last, AssistantMessage):
+        return f"message {at} is the model's, and so is the one before it"
+    return _id_fault([call.call_id for call in message.calls], before.ids)
 
 
-def _result_fault(call_id: str, before: _Paired, at: int) -> Iterator[str]:
+def _result_fault(call_id: str, before: _Paired, at: int) -> str | None:
     if call_id not in before.open_calls:
         fault = "is answered twice, or out of its place" if call_id in before.ids else "was never made"
-        yield f"message {at} answers call {call_id!r}, which {fault}"
-    elif call_id != before.open_calls[0]:
-        yield f"message {at} answers call {call_id!r} before call {before.open_calls[0]!r}"
+        return f"message {at} answers call {call_id!r}, which {fault}"
+    if call_id != before.open_calls[0]:
+        return f"message {at} answers call {call_id!r} before call {before.open_calls[0]!r}"
+    return None
 
 
-def _role_fault(before: Message | None, message: UserMessage | AssistantMessage, at: int) -> Iterator[str]:
-    if isinstance(message, AssistantMessage) and not isinstance(before, UserMessage | ResultMessage):
-        yield (
-            f"message {at} is the model's, and so is the one before it"
-            if before
-            else "the first message is the model's"
-        )
-    if isinstance(message, UserMessage) and isinstance(before, UserMessage):
-        yield f"message {at} is the user's, and so is the one before it"
-
-
-def _id_faults(ids: list[str], known: Names) -> Iterator[str]:
+def _id_fault(ids: list[str], known: Names) -> str | None:
     for at, call_id in enumerate(ids):
         if not call_id:
-            yield "a call has an empty id"
+            return "a call has an empty id"
         if call_id in known or call_id in ids[:at]:
-            yield f"two calls have the id {call_id!r}"
+            return f"two calls have the id {call_id!r}"
+    return None
 
 
 def _spell(well: bool, message: Message) -> bool:
@@ -141,17 +136,15 @@ def _is_broken(text: str) -> bool:
     return not text.isascii() and _LONE_SURROGATE.search(text) is not None
 
 
-def _message_texts(message: Message) -> Iterator[str]:
+def _message_texts(message: Message) -> Sequence[str]:
     match message:
         case UserMessage():
-            yield from (part.text for part in message.parts if isinstance(part, TextPart))
+            return [part.text for part in message.parts if isinstance(part, TextPart)]
         case AssistantMessage():
-            yield from (block.text for block in message.blocks)
-            for call in message.calls:
-                yield from (call.call_id, call.tool, call.arguments)
+            told = [text for call in message.calls for text in (call.call_id, call.tool, call.arguments)]
+            return [block.text for block in message.blocks] + told
         case ResultMessage():
-            yield from (message.call_id, message.tool)
-            yield from _strings(message.content)
+            return [message.call_id, message.tool, *_strings(message.content)]
         case _:
             assert_never(message)
 

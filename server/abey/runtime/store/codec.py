@@ -204,19 +204,16 @@ def _deflated(record: Record, place: _Place, above: int) -> tuple[Deflater, byte
 
 def _json(record: Record, place: _Place, data: Json, pointers: Sequence[str] = ()) -> bytes:
     """The keys in their order; few records have all of them."""
-    request = dict(sorted(record.request.wire().items())) if record.request is not None else None
-    outcomes = [one.wire() for one in record.outcomes]
+    blobs = f'"blobs":{json_text(pointers)},' if pointers else ""
+    ignorable = '"ignorable":true,' if record.data.ignorable else ""
+    outcomes = f'"outcomes":{json_text([one.wire() for one in record.outcomes])},' if record.outcomes else ""
+    request = f'"request":{json_text(dict(sorted(record.request.wire().items())))},' if record.request else ""
     text = (
-        f'{{"at":{json_text(record.at)},{_rare("blobs", pointers)}"data":{json_text(data)},"first":{place.first},'
-        f'{_rare("ignorable", record.data.ignorable)}"last":{place.last},{_rare("outcomes", outcomes)}'
-        f'"prev":"{place.prev:08x}",{_rare("request", request)}"rev":{record.rev},"type":"{record.data.type}",'
-        f'"v":{FORMAT_VERSION}}}'
+        f'{{"at":{json_text(record.at)},{blobs}"data":{json_text(data)},"first":{place.first},{ignorable}'
+        f'"last":{place.last},{outcomes}"prev":"{place.prev:08x}",{request}"rev":{record.rev},'
+        f'"type":"{record.data.type}","v":{FORMAT_VERSION}}}'
     )
     return text.encode("ascii")
-
-
-def _rare(key: str, value: Json) -> str:
-    return f'"{key}":{json_text(value)},' if value else ""
 
 
 def _size(payload: bytes) -> int:

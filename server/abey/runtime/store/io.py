@@ -77,15 +77,15 @@ class FileIO:
         finally:
             os.close(descriptor)
 
-    def is_at(self, descriptor: int, path: Path) -> bool:
-        """Whether `path` still is this file: nobody finds what is written to another one."""
-        try:
-            return os.path.samestat(os.fstat(descriptor), os.stat(path))
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+    def file(self, descriptor: int) -> os.stat_result:
+        return os.fstat(descriptor)
 
-    def size(self, descriptor: int) -> int:
-        return os.fstat(descriptor).st_size
+    def file_at(self, path: Path) -> os.stat_result | None:
+        """The file that is there now, None where there is none."""
+        try:
+            return os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def truncate(self, descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)

@@ -34,6 +34,7 @@ class Journal:
         self.blobs = Blobs(io, path.parent)
         self._io = io
         self._descriptor: int | None = None
+        self._file: os.stat_result | None = None
         self._failure: OSError | None = None
 
     @classmethod
@@ -56,7 +57,7 @@ class Journal:
         except OSError as error:
             raise record_failed(journal.what, error) from error
         try:
-            journal._descriptor = io.open(journal.path, CREATE | APPEND)
+            journal._open(CREATE | APPEND)
             journal._commit(data, blobs, End(len(data), crc, records[-1].rev, carried))
             io.sync_directory(directory)
             io.sync_directory(directory.parent)
@@ -108,7 +109,7 @@ class Journal:
         data, crc = encode_unit(records, self.end.crc, blobs, carried)
         self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev, carried))
         for record in records:
-            if isinstance(record.data, CallFinished) and record.data.whole is not None:
+            if type(record.data) is CallFinished and record.data.whole is not None:
                 self.blobs.note(record.data.whole)
 
     def park(self) -> None:
@@ -142,13 +143,19 @@ class Journal:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def _opened(self) -> int:
-        if self._descriptor is None:
-            self._descriptor = self._io.open(self.path, APPEND)
-        elif not self._io.is_at(self._descriptor, self.path):
+        """The descriptor of the journal: nobody finds what is written to another file than the one at its path."""
+        descriptor = self._descriptor if self._descriptor is not None else self._open(APPEND)
+        found = self._io.file_at(self.path)
+        if found is None or self._file is None or not os.path.samestat(found, self._file):
             raise self._stale("somebody has removed the journal, or put another in its place")
-        if self._io.size(self._descriptor) != self.size:
+        if found.st_size != self.size:
             raise self._stale("somebody else has changed the journal")
-        return self._descriptor
+        return descriptor
+
+    def _open(self, flags: int) -> int:
+        self._descriptor = descriptor = self._io.open(self.path, flags)
+        self._file = self._io.file(descriptor)
+        return descriptor
 
     def _stale(self, reason: str) -> OSError:
         """The file is not ours any more: nothing is written to it, and nothing is cut off it."""

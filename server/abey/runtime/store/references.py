@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from abey.protocol.base import Json
+from abey.shared.encoding import ascii_encoder
 
 BLOB_ABOVE = 32 * 1024
 """Bytes that a value may have in its line."""
@@ -112,10 +113,10 @@ def inflate(data: dict[str, Any], pointers: Sequence[str], fetch: Fetch) -> tupl
 def json_text(value: Json) -> str:
     """JSON in ASCII, without spaces; objects keep their order. Raises ValueError for NaN and Infinity;
     RecursionError."""
-    return _ENCODER.encode(value)
+    return _encode(value)
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_encode = ascii_encoder(sort_keys=False)
 
 
 def below(pointer: str, key: str | int) -> str:

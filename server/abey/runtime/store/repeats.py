@@ -20,7 +20,7 @@ def once(
     """The members of `data`, by name: a client without what is `carried`, a rule without the disposition that the
     record has, too, as `spell` spells it. And what members are that a line lacks because another member says it."""
     values = vars(data)
-    if isinstance(data, CallDecided):
+    if type(data) is CallDecided:
         return _verdict_once(data, spell) if data.runnable else (values, _NOTHING)
     client = values.get("client")
     return (values if client is None else {**values, "client": _client_once(client, carried)}), _NOTHING

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from io import BytesIO
 from itertools import takewhile
@@ -18,6 +18,7 @@ from abey.protocol.base import Json, Wire
 from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, json_text
 from abey.runtime.store.scan import End
 from abey.runtime.store.spelling import LEAVES, plain
+from abey.shared.values import replace
 from abey.shared.version import VERSION
 
 FORMAT = 4
@@ -76,7 +77,7 @@ def from_text(text: bytes, fetch: Fetch) -> Snapshot | None:
         head = _inflated(json.loads(next(lines) + b"]}"), fetch)
         if (head["format"], head["version"]) != (FORMAT, VERSION):
             return None
-        session = _loaded("Session", head["session"])
+        session = _reader("Session")(head["session"])
         left, turns = _tracks(_read(lines, fetch))
         end = End(**head["journal"])
         return Snapshot(replace(session, lines=left, turns=turns), end, head["journalHash"], head["nextSeq"])
@@ -137,8 +138,7 @@ def _deflated(line: dict[str, Json], is_kept: IsKept) -> bytes:
 
 
 def _inflated(line: dict[str, Json], fetch: Fetch) -> dict[str, Json]:
-    lost = inflate(line, line.pop("blobs", ()), fetch)
-    if lost:
+    if "blobs" in line and (lost := inflate(line, line.pop("blobs"), fetch)):
         raise Unusable(f"it needs what is not there: {lost[0]}")
     return line
 
@@ -174,8 +174,8 @@ def _read(lines: Iterable[bytes], fetch: Fetch) -> Iterator[Track | Turn]:
     turn: Turn | None = None
     entries: list[Entry] = []
     for line in takewhile(lambda line: not line.startswith(b"]"), lines):
-        ((name, value),) = _inflated(json.loads(line.removeprefix(b",")), fetch).items()
-        found = _loaded(name, value)
+        ((name, value),) = _inflated(_decode(line.removeprefix(b",").decode("ascii")), fetch).items()
+        found = _reader(name)(value)
         if not isinstance(found, Track | Turn):
             entries.append(found)
             continue
@@ -220,11 +220,10 @@ def _members(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields(kind))
 
 
-def _loaded(name: str, value: Json) -> Any:
-    return _adapter(name).validate_python(value)
+_decode = json.JSONDecoder().decode
 
 
 @cache
-def _adapter(name: str) -> TypeAdapter[Any]:
+def _reader(name: str) -> Callable[[Json], Any]:
     # made when the first snapshot is read: it takes milliseconds
-    return TypeAdapter(_KINDS[name])
+    return TypeAdapter(_KINDS[name]).validator.validate_python

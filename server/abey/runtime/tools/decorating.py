@@ -3,7 +3,6 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
@@ -17,6 +16,7 @@ from abey.runtime.ports import Clock, Progress, Spool, ToolCall
 from abey.runtime.tools.deadlines import Countdown, OutOfTime, within
 from abey.runtime.tools.descriptors import completed
 from abey.runtime.tools.telling import not_kept, with_lines
+from abey.shared.values import dataclass, replace
 
 CACHED = 256
 """Results that are remembered, of all sessions together; of more, those that were used last."""

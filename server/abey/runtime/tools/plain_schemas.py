@@ -80,17 +80,19 @@ def _fits(schema: Mapping[str, Any], value: Any) -> bool:
         case "null":
             return value is None
         case "integer":
-            return type(value) is int and _is_scalar(value)
+            return type(value) is int and -WHOLE < value < WHOLE
         case _:
             return type(value) in (int, float) and _is_scalar(value)
 
 
 def _object_fits(schema: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
     known, open_to_more = schema.get("properties", {}), schema.get("additionalProperties", True)
-    return all(name in value for name in schema.get("required", ())) and all(
-        _fits(known[name], one) if name in known else open_to_more and _is_text(name) and _is_scalar(one)
-        for name, one in value.items()
-    )
+    if not all(map(value.__contains__, schema.get("required", ()))):
+        return False
+    for name, one in value.items():
+        if not (_fits(known[name], one) if name in known else open_to_more and _is_text(name) and _is_scalar(one)):
+            return False
+    return True
 
 
 def _are_properties(value: Any, depth: int) -> bool:
