@@ -12,6 +12,7 @@ from support.stories import asked, batch, complete, crashed, dispatched, repaire
 from support.world import CLIENT, World, agent, answer, text_parts, tool
 
 from abey.core import events as e
+from abey.core import replay
 from abey.core.agent import Tool
 from abey.core.conversation import CallRuling
 from abey.core.effects import AskModel
@@ -222,3 +223,8 @@ def test_a_move_that_is_not_drawn_is_found() -> None:
     session = answered().session
     with pytest.raises(BrokenInvariant, match=DRAWN):
         check_moves(session, "waiting", batch("run").session)
+
+
+def test_every_record_has_its_fold_or_names_a_call() -> None:
+    others = set(j.RECORD_TYPES.values()) - set(replay._FOLDS) - {j.Created}
+    assert {kind for kind in others if "call_id" not in kind.model_fields} == set()

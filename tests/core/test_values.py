@@ -2,8 +2,12 @@
 
 import dataclasses
 import importlib
+import os
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +16,7 @@ from support.stories import batch
 import abey.core
 from abey.core.rows import Fold
 from abey.core.session import NoteEntry
-from abey.core.values import replace
+from abey.shared.values import dataclass, replace
 
 
 def test_a_changed_copy_is_that_of_dataclasses() -> None:
@@ -32,14 +36,14 @@ def test_a_member_that_there_is_not_is_an_error() -> None:
         replace(NoteEntry("n", 1, "T"), texts="m")  # type: ignore[call-arg]  # what is tested
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Named:
     """Members that have the names of what a copy is made with."""
 
     old: int
     new: int
     kind: int
-    thawed: int
+    made: int
 
 
 def test_a_member_may_have_any_name() -> None:
@@ -69,5 +73,16 @@ def test_every_value_of_the_core_can_be_copied_by_this_python() -> None:
             copy = replace(value, **{name: "new"})
             told = {each: "new" if each == name else f"old {each}" for each in names}
             assert (type(copy), {each: getattr(copy, each) for each in names}) == (kind, told)
-            with pytest.raises(dataclasses.FrozenInstanceError):
-                copy.__setattr__(name, "newer")
+
+
+@pytest.mark.slow
+def test_nothing_sets_a_member_of_a_value() -> None:
+    """What has no type may be given to code that does: here the values are guarded, as those of dataclasses are."""
+    tests = Path(__file__).parents[1]
+    stories = str(tests / "core" / "test_machine_properties.py")
+    program = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "support.guarded", stories]
+    path = os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        program, cwd=tests.parent, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout

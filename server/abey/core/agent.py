@@ -1,12 +1,12 @@
 """An agent as the core sees it: what its file came to, resolved, without keys."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from abey.core.values import Referable
 from abey.protocol.config import Compaction, Model, Prices
 from abey.protocol.policy import Policy
+from abey.shared.values import Referable, dataclass
 
 ISOLABLE = ("command", "executables")
 """Kinds of tools that are programs, each started for its call: no other one ever runs in a sandbox."""

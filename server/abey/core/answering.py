@@ -11,9 +11,9 @@ from abey.core.idempotency import Keyed, failure
 from abey.core.isolation import isolated
 from abey.core.machine import Draft, OpenRequest
 from abey.core.session import Session, open_calls, queue_order
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json
+from abey.shared.values import replace
 
 STARTED: Mapping[str, Json] = {"outcome": "started", "steps": 0}
 """What a step or a run is answered that nobody waits for."""

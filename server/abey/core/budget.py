@@ -1,5 +1,7 @@
 """What a session has used, and whether its agent allows another model call (agent-file.md, Fields)."""
 
+from typing import Any
+
 from abey.core.agent import Agent
 from abey.core.session import Session
 from abey.protocol.config import Prices
@@ -20,20 +22,16 @@ def priced(usage: Usage, prices: Prices | None) -> Usage:
 
 def total(before: Usage, more: Usage) -> Usage:
     """The sum; what neither says stays unsaid. `contextTokens` is no sum, and is left out."""
-
-    def plus(left: int | None, right: int | None) -> int | None:
-        return None if left is None and right is None else (left or 0) + (right or 0)
-
-    cost = None if before.cost is None and more.cost is None else (before.cost or 0.0) + (more.cost or 0.0)
-    sums = {
+    # of most there is nothing to be said, and an object that has heard of it is twice as large
+    sums: dict[str, Any] = {
         "input_tokens": before.input_tokens + more.input_tokens,
         "output_tokens": before.output_tokens + more.output_tokens,
-        "cached_tokens": plus(before.cached_tokens, more.cached_tokens),
-        "reasoning_tokens": plus(before.reasoning_tokens, more.reasoning_tokens),
-        "cost": cost,
     }
-    # of most there is nothing to be said, and an object that has heard of it is twice as large
-    return Usage(**{name: value for name, value in sums.items() if value is not None})
+    for name in ("cached_tokens", "reasoning_tokens", "cost"):
+        said, added = getattr(before, name), getattr(more, name)
+        if said is not None or added is not None:
+            sums[name] = (said or 0) + (added or 0)
+    return Usage(**sums)
 
 
 def exhausted(session: Session, agent: Agent) -> str | None:

@@ -1,6 +1,5 @@
 """A tool call as the records of its session tell it (machine.md, Calls)."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from abey.protocol.base import Json, Timestamp
@@ -8,6 +7,7 @@ from abey.protocol.journal import CallDecided, CallFinished, CallResolved, CallS
 from abey.protocol.outcomes import Answer
 from abey.protocol.rulings import Ruling
 from abey.protocol.transcript import Question
+from abey.shared.values import dataclass
 
 CallState = Literal[
     "ready", "deferred", "approved", "running", "uncertain", "completed", "failed", "denied", "cancelled", "expired"

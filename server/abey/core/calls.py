@@ -1,15 +1,15 @@
 """What each record does to the call it names (machine.md, Calls)."""
 
 from abey.core.call import Call, CallState
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Answer, AnyOutcome
 from abey.protocol.policy import AnyDecorator, AnyDisposition, Decorate, Defer, RunIsolated
+from abey.shared.values import replace
 
 
 def base_disposition(disposition: AnyDisposition) -> AnyDisposition:
     """What is left when the decorators are taken off."""
-    while isinstance(disposition, Decorate):
+    while type(disposition) is Decorate:  # asked often, and `isinstance` is slow with classes of pydantic
         disposition = disposition.inner
     return disposition
 
@@ -36,22 +36,22 @@ def update_call(call: Call, record: j.Record) -> Call:
     match data:
         case j.CallDecided():
             waits: CallState = "deferred" if waits_for_somebody(data) else "ready"
-            decided = replace(call, verdict=data, decided_at=call.decided_at or at, question=None)
-            if call.may_have_run:
-                return replace(decided, state="uncertain")
-            return replace(decided, state=waits, resolution=None)
+            state: CallState = "uncertain" if call.may_have_run else waits
+            kept = call.resolution if call.may_have_run else None
+            first = call.decided_at or at
+            return replace(call, verdict=data, decided_at=first, state=state, resolution=kept, question=None)
         case j.CallStarted():
             return replace(
                 call, started=data, started_at=call.started_at or at, state="running", question=None, in_doubt=False
             )
         case j.CallFinished():
             return replace(call, finished=data, ended_at=at, state=data.outcome, question=None)
+        case j.CallResolved():
+            return _resolved(call, data, at)
         case j.CallExpired():
             return replace(call, state="expired", ended_at=at, question=None)
         case j.CallAsked():
             return replace(call, question=data.question)
-        case j.CallResolved():
-            return _resolved(call, data, at)
         case _:
             raise TypeError(f"{data.type} does not name a call")
 
@@ -76,8 +76,16 @@ def _resolved(call: Call, data: j.CallResolved, at: str) -> Call:
         resolution = data.model_copy(update=edited) if call.resolution.arguments is not None else data
     state = _RESOLVED[outcome.kind]
     ended = at if state in ("denied", "completed", "failed", "cancelled") else None
-    decided = replace(call, resolution=resolution, resolved_at=at, answered=None, answered_at=None)
-    return replace(decided, state=state, ended_at=ended, question=None)
+    return replace(
+        call,
+        resolution=resolution,
+        resolved_at=at,
+        answered=None,
+        answered_at=None,
+        state=state,
+        ended_at=ended,
+        question=None,
+    )
 
 
 def _answered(call: Call, data: j.CallResolved, at: str) -> Call:

@@ -17,11 +17,11 @@ from abey.core.finding import calls_of
 from abey.core.hashes import parse_arguments
 from abey.core.machine import Draft, Invocation
 from abey.core.session import AnswerEntry, Session, Turn, open_calls
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.blocks import TextBlock
 from abey.protocol.policy import Policy
+from abey.shared.values import replace
 
 KIND = "agent"
 PARAMETERS: dict[str, Json] = {

@@ -6,11 +6,11 @@ from abey.core.agent import Tool
 from abey.core.call import Call
 from abey.core.calls import base_disposition, isolation_of
 from abey.core.children import let_go
-from abey.core.dispatch import argument_fault, preview, renewed, start_call
+from abey.core.dispatch import checked_arguments, preview, renewed, start_call
 from abey.core.effects import Abort, Refuse
 from abey.core.events import UNTIL_YIELD, Complete
 from abey.core.finding import find_call
-from abey.core.hashes import parse_arguments, shown_hash
+from abey.core.hashes import shown_hash
 from abey.core.inputs import refuse_stopped
 from abey.core.machine import Draft
 from abey.core.opinions import lets_more
@@ -19,12 +19,12 @@ from abey.core.questions import answer
 from abey.core.remembering import apply_rule, current, holds, remember, rule_of_answer
 from abey.core.session import Session, open_calls
 from abey.core.steps import begin_run, follow_with
-from abey.core.values import replace
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Approve
 from abey.protocol.policy import Deny, Rule, RunAsync
 from abey.protocol.transcript import PendingKind
+from abey.shared.values import replace
 
 LEGAL: dict[PendingKind, tuple[str, ...]] = {
     "approval": ("approve", "deny", "result", "error", "cancel"),
@@ -192,12 +192,12 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
     """
     context, text = draft.context, call.effective_arguments if edited is None else edited
     what = "the arguments" if edited is None else "the edited arguments"
-    fault = argument_fault(context, tool, text)
+    arguments, fault = checked_arguments(context, tool, text)
     if fault is not None:
         raise InvalidArguments(f"{what} of {call.tool} do not fit its schema: {fault}", errors=[fault])
     stored = context.decided_by(call.verdict.config_hash) if call.verdict and edited is not None else None
     for agent in (context.agent, stored):
-        judged = judge(agent, tool, parse_arguments(text), context.laws) if agent else None
+        judged = judge(agent, tool, arguments, context.laws) if agent else None
         if judged is not None and _forbids(judged, call):
             raise PermissionDenied(f"the policy does not let {call.tool} run with {what}")
 

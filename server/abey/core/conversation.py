@@ -1,15 +1,14 @@
 """What goes to a model and what comes back, in nobody's wire format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from abey.core.values import Referable
 from abey.protocol.blocks import Block
 from abey.protocol.diffs import FileChange
 from abey.protocol.journal import BlobRef
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Part, Question
+from abey.shared.values import Referable, dataclass
 
 
 @dataclass(frozen=True, slots=True)

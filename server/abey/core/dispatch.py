@@ -9,14 +9,16 @@ from abey.core.children import go_on, is_agent
 from abey.core.effects import RunTool
 from abey.core.hashes import effective_hash, parse_arguments
 from abey.core.machine import Context, Draft, Invocation
+from abey.core.matching import told_rule
 from abey.core.opinions import within
 from abey.core.policy import EXTERNAL_REASON, Judgement, judge, policy_hash
 from abey.core.previews import Preview
 from abey.core.rulings import asks_first, denial, question_first
 from abey.core.session import Session, open_calls
-from abey.core.values import replace
 from abey.protocol import journal as j
+from abey.protocol.base import Json
 from abey.protocol.policy import Defer, Deny, RunAsync, RunIsolated
+from abey.shared.values import replace
 
 ISOLATION_REASON = "isolated runner required"
 CHANGED_REASON = "the tool's definition changed after the call was judged"
@@ -33,9 +35,9 @@ def dispatch(draft: Draft) -> Draft:
 
 def startable(session: Session) -> tuple[Call, ...]:
     """The open calls that the next tool phase would start, in model order."""
-    asking = asks_first(session)
     calls = open_calls(session)
-    return tuple(call for call in calls if call.state == "approved" or (_runs_by_itself(call) and not asking))
+    asking = bool(calls) and asks_first(session)
+    return tuple([call for call in calls if call.state == "approved" or (_runs_by_itself(call) and not asking)])
 
 
 def continue_phase(draft: Draft) -> Draft:
@@ -59,7 +61,7 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     renewal = renewed(draft, call, tool)
     if renewal is not None:
         return draft.write(renewal)
-    fault = argument_fault(draft.context, tool, call.effective_arguments)
+    arguments, fault = checked_arguments(draft.context, tool, call.effective_arguments)
     if fault is not None:
         # they were fine when the call was judged: the text itself is lost
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
@@ -73,7 +75,7 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
         invocation_id,
         call.call_id,
         tool,
-        parse_arguments(call.effective_arguments),
+        arguments,
         decorators_of(call.verdict.disposition) if call.verdict else (),
         isolation_of(call.verdict) if call.verdict else None,
         call.effective_preimage,
@@ -129,15 +131,15 @@ def preview(draft: Draft, tool: Tool, text: str) -> Preview | None:
     return draft.context.preview(draft.session.created.cwd, tool, arguments) if isinstance(arguments, dict) else None
 
 
-def argument_fault(context: Context, tool: Tool, text: str) -> str | None:
-    """What is wrong with an arguments text for this tool, in a line, or None."""
+def checked_arguments(context: Context, tool: Tool, text: str) -> tuple[Json, str | None]:
+    """The value of an arguments text, and what is wrong with it for this tool, in a line, or None."""
     try:
         value = parse_arguments(text)
     except ValueError as error:
-        return f"the arguments are not JSON: {error}"
+        return None, f"the arguments are not JSON: {error}"
     if not isinstance(value, dict):
-        return "the arguments are not a JSON object"
-    return context.check(tool.parameters, value, "the arguments")
+        return value, "the arguments are not a JSON object"
+    return value, context.check(tool.parameters, value, "the arguments")
 
 
 def _decide(draft: Draft, call: Call) -> Draft:
@@ -147,10 +149,10 @@ def _decide(draft: Draft, call: Call) -> Draft:
         return draft.write(_failed(call, call.fault, "the call's id is empty or repeated; ask again with a new one"))
     if tool is None:
         return draft.write(_unknown_tool(context, call))
-    fault = argument_fault(context, tool, call.arguments)
+    arguments, fault = checked_arguments(context, tool, call.arguments)
     if fault is not None:
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
-    judgement = judge(context.agent, tool, parse_arguments(call.arguments), context.laws)
+    judgement = judge(context.agent, tool, arguments, context.laws)
     judgement = judgement if call.held is None else _held(judgement, call.held)
     verdict = _verdict(draft, call, tool, judgement)
     denied = denial(call, verdict)
@@ -193,7 +195,7 @@ def _verdict(draft: Draft, call: Call, tool: Tool, judgement: Judgement) -> j.Ca
         token=context.token(f"token:{call.call_id}"),
         disposition=judgement.disposition,
         reason=reason,
-        rule=judgement.rule.wire() if judgement.rule else None,
+        rule=told_rule(judgement.rule) if judgement.rule else None,
         runnable=tool.runnable and not no_sandbox,
         policy_hash=policy_hash(context.agent, context.laws),
         tool_hash=tool.hash,

@@ -6,7 +6,7 @@ from operator import is_
 from abey.core.call import Call
 from abey.core.rows import Row
 from abey.core.session import AnswerEntry, Entry, Session, Turn
-from abey.core.values import replace
+from abey.shared.values import replace
 
 
 class IllegalRecord(Exception):

@@ -1,13 +1,13 @@
 """Everything the shell is told to do, after the records of the same transition are durable."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from abey.core.agent import Tool
 from abey.core.conversation import ModelRequest
 from abey.errors import AbeyError
 from abey.protocol.policy import AnyDecorator, Rule, RunIsolated
+from abey.shared.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Everything that can happen to a session: what clients ask for, and what comes back from the work in flight."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from abey.core.conversation import ModelAnswer, ToolOutcome
@@ -12,6 +12,7 @@ from abey.protocol.rulings import Tripwire
 from abey.protocol.seeds import Seed
 from abey.protocol.session import Delivery, Usage
 from abey.protocol.transcript import Client, Part, Question
+from abey.shared.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

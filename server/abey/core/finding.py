@@ -19,6 +19,9 @@ def find_call(session: Session, token: str) -> tuple[Turn, Call] | None:
 
 def turns_of_all_lines(session: Session) -> Iterator[Turn]:
     """The turns, newest first, then those of the lines that were left; one that lines share comes once."""
+    if not session.lines:
+        yield from reversed(session.turns)
+        return
     seen = set[int]()
     for turns in (session.turns, *(line.turns for line in reversed(session.lines))):
         for turn in reversed(turns):
@@ -47,7 +50,7 @@ def input_goes_on(session: Session, input_id: str) -> bool:
 
 def calls_of(turn: Turn) -> tuple[Call, ...]:
     """Every call of a turn, oldest first."""
-    return tuple(call for entry in turn.entries if isinstance(entry, AnswerEntry) for call in entry.calls)
+    return tuple([call for entry in turn.entries if isinstance(entry, AnswerEntry) for call in entry.calls])
 
 
 def _with_calls(ids: Names, turn: Turn) -> Names:

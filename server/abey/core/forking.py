@@ -1,15 +1,14 @@
 """The records of a fork: those of its source up to where it leaves, under another id (machine.md, Forks)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from abey.core.replay import apply
 from abey.core.retelling import renewed, retold
 from abey.core.session import Session, open_calls
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Timestamp
 from abey.protocol.transcript import Client
+from abey.shared.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

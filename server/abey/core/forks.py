@@ -10,11 +10,11 @@ from abey.core.calls import base_disposition
 from abey.core.edits import map_open_calls
 from abey.core.session import Dropped, Session
 from abey.core.transitions import last_transition
-from abey.core.values import replace
 from abey.protocol.base import Timestamp
 from abey.protocol.journal import Record
 from abey.protocol.policy import Defer, Deny
 from abey.protocol.session import Usage
+from abey.shared.values import replace
 
 
 def forked(session: Session, record: Record) -> Session:

@@ -6,10 +6,9 @@ def fits(glob: str, text: str) -> bool:
 
     In linear time: a model chooses the text.
     """
-    first, *rest = glob.split("*")
-    if not rest:
+    if "*" not in glob:
         return glob == text
-    *middle, last = rest
+    first, *middle, last = glob.split("*")
     if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
         return False
     at, end = len(first), len(text) - len(last)

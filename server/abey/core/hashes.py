@@ -1,5 +1,6 @@
 """What an approval is bound to (security.md, Approval)."""
 
+from functools import lru_cache
 from json import JSONDecoder
 from math import isinf
 
@@ -14,19 +15,14 @@ def arguments_hash(session: Session, call: Call, arguments: str, preimage: str |
     if call.verdict is None:
         raise ValueError(f"call {call.call_id} has no verdict yet")
     verdict = call.verdict
-    return sha256_hex(
-        [
-            "abey-1",
-            session.id,
-            verdict.token,
-            call.tool,
-            arguments,
-            session.created.cwd,
-            verdict.policy_hash,
-            verdict.tool_hash,
-            *([] if preimage is None else [preimage]),
-        ]
-    )
+    bound = ("abey-1", session.id, verdict.token, call.tool, arguments, session.created.cwd, verdict.policy_hash)
+    return _hash_of((*bound, verdict.tool_hash, *(() if preimage is None else (preimage,))))
+
+
+@lru_cache(maxsize=8)
+def _hash_of(bound: tuple[str, ...]) -> str:
+    """Asked for where a call is shown, where somebody approves what was shown, and where that runs."""
+    return sha256_hex(bound)
 
 
 def proposed_hash(session: Session, call: Call) -> str:

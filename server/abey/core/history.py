@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from abey.core.call import Call
@@ -14,6 +13,7 @@ from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Session
 from abey.protocol.base import Json, sha256_hex
 from abey.protocol.outcomes import Answer
 from abey.protocol.transcript import TextPart
+from abey.shared.values import dataclass
 
 SUMMARY = "[The conversation up to here, summed up]"
 REJECTED = "Approval rejected"
@@ -110,12 +110,21 @@ def turn_digest(before: str, entries: Iterable[Entry]) -> str:
     """A hash of the messages of these entries and, through `before`, of all earlier ones. The text of an entry is read
     once, however often it is asked for."""
     told: list[list[str]] = []
-    for message in (one for entry in entries for one in _hashes(entry)):
-        if told and told[-1][0] == message[0] == _USER:
-            told[-1] += message[1:]
-        else:
-            told.append([*message])
+    for entry in entries:
+        for message in _hashes(entry):
+            if told and told[-1][0] == message[0] == _USER:
+                told[-1] += message[1:]
+            else:
+                told.append([*message])
     return sha256_hex([before, told])
+
+
+def digest_before(session: Session) -> str:
+    """The digest of the last turn that has ended, empty without one. Every turn but the last has ended."""
+    last, turns = session.turns.last, session.turns
+    if last is None or last.end is not None:
+        return last.digest if last is not None else ""
+    return turns[-2].digest if len(turns) > 1 else ""
 
 
 def request_hash(session: Session) -> str:
@@ -124,9 +133,8 @@ def request_hash(session: Session) -> str:
 
 
 def _request_digest(session: Session) -> str:
-    ended = (turn for turn in reversed(session.turns) if turn.end is not None)
-    before, turn = next((one.digest for one in ended), ""), session.open_turn
-    digest = turn_digest(before, turn.entries if turn is not None else ())
+    turn = session.open_turn
+    digest = turn_digest(digest_before(session), turn.entries if turn is not None else ())
     compacted = session.compacted
     if compacted is None:
         return digest
@@ -216,13 +224,13 @@ def _with_doubt(text: str, call: Call) -> str:
 @once
 def _hashes(entry: Entry) -> tuple[tuple[str, ...], ...]:
     """Of each message of an entry whose it is, and the hashes of its parts."""
-    return tuple(_hashed(message) for message in entry_messages(entry))
+    return tuple([_hashed(message) for message in entry_messages(entry)])
 
 
 def _hashed(message: Message) -> tuple[str, ...]:
     match message:
         case UserMessage():
-            return (_USER, *(sha256_hex(part.wire()) for part in message.parts))
+            return (_USER, *[sha256_hex(part.wire()) for part in message.parts])
         case AssistantMessage():
             calls = [[call.call_id, call.tool, call.arguments] for call in message.calls]
             return ("assistant", sha256_hex([[block.wire() for block in message.blocks], calls]))

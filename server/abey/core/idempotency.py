@@ -3,14 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from abey.core.ids import key_id
 from abey.core.rows import Table
-from abey.core.values import replace
 from abey.errors import AbeyError, IdempotencyConflict
 from abey.protocol.base import Json
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record
+from abey.shared.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

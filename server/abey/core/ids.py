@@ -1,16 +1,26 @@
 """Identifiers, made from a time and a piece of chance that the caller brings (protocol.md, Rules)."""
 
 import hashlib
+from functools import lru_cache
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
-_SHIFTS = range(120, -1, -10)
 
 
 def ulid(millis: int, chance: bytes) -> str:
     """A lower-case ULID: the time, then the first 80 bits of `chance`."""
-    number = int.from_bytes(millis.to_bytes(6, "big") + chance[:10], "big")
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
+    return _of_time(millis) + _eight(int.from_bytes(chance[:5], "big")) + _eight(int.from_bytes(chance[5:10], "big"))
+
+
+@lru_cache(maxsize=4)
+def _of_time(millis: int) -> str:
+    """The first ten characters, which all the ids of a transition have in common."""
+    return _PAIRS[millis >> 40] + _eight(millis & 0xFF_FFFF_FFFF)
+
+
+def _eight(bits: int) -> str:
+    """Forty bits in eight characters."""
+    return _PAIRS[bits >> 30] + _PAIRS[bits >> 20 & 1023] + _PAIRS[bits >> 10 & 1023] + _PAIRS[bits & 1023]
 
 
 def key_id(text: str) -> str:

@@ -6,10 +6,10 @@ from abey.core.finding import INPUT_IDS, input_goes_on
 from abey.core.machine import Draft
 from abey.core.session import Session
 from abey.core.steps import begin_run, close_leftovers, follow_with
-from abey.core.values import replace
 from abey.errors import InvalidState, Overloaded, RevisionConflict, SessionBusy, SessionStopped
 from abey.protocol import journal as j
 from abey.protocol.transcript import Client
+from abey.shared.values import replace
 
 MAX_QUEUED = 256
 

@@ -7,10 +7,10 @@ from abey.core.finding import calls_of, turns_of_all_lines
 from abey.core.lines import at
 from abey.core.replay import apply
 from abey.core.session import AnswerEntry, Entry, NoteEntry, Session, Turn
-from abey.core.values import replace
 from abey.errors import InvalidState
 from abey.protocol import journal as j
 from abey.protocol.session import Usage
+from abey.shared.values import replace
 
 
 def lines_stay(before: Session, after: Session) -> bool:

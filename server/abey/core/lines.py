@@ -15,11 +15,11 @@ from abey.core.marks import Mark
 from abey.core.rows import Row
 from abey.core.session import AnswerEntry, Dropped, Entry, Line, NoteEntry, Session, Turn, open_calls
 from abey.core.turn_records import interrupted
-from abey.core.values import replace
 from abey.errors import InvalidState
 from abey.protocol import journal as j
 from abey.protocol.base import Timestamp
 from abey.protocol.session import State
+from abey.shared.values import replace
 
 QUIET: tuple[State, ...] = ("userTurn", "completed", "llmTurn")
 """The states that a session can go back to: in `llmTurn` before any call is judged."""

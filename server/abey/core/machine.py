@@ -1,7 +1,6 @@
 """A session and the work in flight for it, and the draft of the next one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from abey.core.agent import Agent, Tool
@@ -15,12 +14,12 @@ from abey.core.policy import Laws
 from abey.core.previews import Look, no_preview
 from abey.core.replay import apply
 from abey.core.session import Session
-from abey.core.values import replace
 from abey.errors import AbeyError
 from abey.protocol.base import Json, Timestamp
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
 from abey.protocol.policy import RunIsolated
 from abey.protocol.session import Activity
+from abey.shared.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,9 @@ class OpenRequest:
         return self.generation is not None or self.call_id is not None or self.closing
 
 
+Phase = Literal["none", "model", "tools", "listing"]
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What dies with the daemon. `generation` is the number of runs started or promised; `promised` are those that
@@ -85,7 +87,7 @@ class Work:
 
     generation: int = 0
     live: tuple[Invocation, ...] = ()
-    phase: Literal["none", "model", "tools", "listing"] = "none"
+    phase: Phase = "none"
     run: ActiveRun | None = None
     promised: tuple[ActiveRun, ...] = ()
     closing: Closing | None = None
@@ -205,11 +207,11 @@ class Draft:
         )
 
     def write(self, data: RecordData) -> "Draft":
-        request = self.untold[0] if self.untold else None
-        record = Record(self.session.revision + 1, self.context.now, data, request)
+        untold = self.untold
+        record = Record(self.session.revision + 1, self.context.now, data, untold[0] if untold else None)
         session = apply(self.session, record)
         records, sessions = (*self.records, record), (*self.sessions, session)
-        return replace(self, session=session, records=records, sessions=sessions, untold=self.untold[1:])
+        return replace(self, session=session, records=records, sessions=sessions, untold=untold[1:])
 
     def claim(self, acts: Callable[[OpenRequest], bool]) -> "Draft":
         """What is written next is done for the open requests that `acts` tells: none of them is left untold."""
@@ -234,10 +236,11 @@ class Draft:
         """A ULID that no other place of this transition gets."""
         return self.context.ulid(f"{label}:{self.session.revision}:{len(self.effects)}")
 
-    def begin(self, invocation: Invocation, effect: Effect) -> "Draft":
-        work = replace(self.work, live=(*self.work.live, invocation))
+    def begin(self, invocation: Invocation, effect: Effect, phase: Phase | None = None) -> "Draft":
+        """Something runs from now on: what a step waits for, where a phase begins with it."""
+        work = replace(self.work, live=(*self.work.live, invocation), phase=phase or self.work.phase)
         return replace(self, work=work, effects=(*self.effects, effect))
 
     def end(self, invocation_id: str) -> "Draft":
-        live = tuple(one for one in self.work.live if one.invocation_id != invocation_id)
+        live = tuple([one for one in self.work.live if one.invocation_id != invocation_id])
         return self.with_work(replace(self.work, live=live))

@@ -1,6 +1,6 @@
 """What a session has counted, at the revisions where it changed: so that it can go back to them."""
 
-from dataclasses import dataclass
+from abey.shared.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from abey.core.agent import Tool
 from abey.core.calls import base_disposition
 from abey.core.globs import fits
+from abey.core.once import once
 from abey.core.paths import PATH_DOUBT, plain_path
 from abey.core.pointers import steps_of
 from abey.core.shell import Match, Pattern, ReadCommand, Script
 from abey.protocol.base import Json
 from abey.protocol.policy import AnyDisposition, Defer, Deny, PolicyRule, Rule
+from abey.shared.values import dataclass
 
 _MISSING = object()
 _TEXTUAL = ("command", "executables", "http")
@@ -105,6 +106,12 @@ def _of_path(path: str, wanted: Json) -> Match:
     if plain is None:
         return Match.YES if _equals(path, wanted) else Match.MAYBE
     return Match.YES if _matches(plain, wanted) or _equals(path, wanted) else Match.NO
+
+
+@once
+def told_rule(rule: AnyRule) -> Json:
+    """A rule as the verdicts have it that it decides."""
+    return rule.wire()
 
 
 def denies(rule: AnyRule) -> bool:

@@ -9,10 +9,10 @@ from abey.core.rulings import recorded
 from abey.core.steps import step_over
 from abey.core.structured import ask_again, misfit, was_repaired
 from abey.core.turns import end_turn
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.blocks import ProposedCall, TextBlock
 from abey.protocol.session import Usage
+from abey.shared.values import replace
 
 
 def answered(draft: Draft, event: ModelAnswered) -> Draft:
@@ -69,6 +69,8 @@ def _summed_up(draft: Draft, event: ModelAnswered, requested: j.ModelRequested, 
 
 def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:
     """The calls under ids that are unique in the session; an empty or repeated one is a fault of the call."""
+    if not event.answer.calls:
+        return ()
     earlier, here = draft.session.turns.folded(CALL_IDS), set[str]()
     named = []
     for index, call in enumerate(event.answer.calls):

@@ -5,6 +5,7 @@ from abey.core.conversation import OfferedTool
 from abey.core.once import once
 
 
+@once
 def offered_tools(agent: Agent) -> tuple[OfferedTool, ...]:
     """Those that every model call may use."""
     return tuple([_offered(tool) for tool in agent.tools.values() if tool.offered])

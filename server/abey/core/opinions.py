@@ -1,11 +1,9 @@
 """What one of several says about a call, and what two of them come to together."""
 
-from dataclasses import dataclass
-
 from abey.core.calls import base_disposition
 from abey.core.matching import AnyRule, Link
-from abey.core.values import replace
 from abey.protocol.policy import AnyDisposition, Decorate, Defer, Deny, PolicyRule, RunIsolated
+from abey.shared.values import dataclass, replace
 
 BETWEEN = "; "
 """What stands between two reasons."""

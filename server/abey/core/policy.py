@@ -8,7 +8,8 @@ Laws
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
 
 from abey.core.agent import Agent, Tool
 from abey.core.calls import base_disposition
@@ -16,9 +17,9 @@ from abey.core.matching import AnyRule, Asked, Case, Link, denies
 from abey.core.opinions import Opinion, loosened, opinion, stricter, strictness, within
 from abey.core.paths import PATH_REASON
 from abey.core.shell import Match, ReadCommand, unread
-from abey.core.values import replace
 from abey.protocol.base import Json, sha256_hex
-from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, Rule, RunIsolated, RunSync
+from abey.protocol.policy import AnyDisposition, Defer, Deny, Policy, PolicyRule, Rule, RunIsolated, RunSync
+from abey.shared.values import dataclass, replace
 
 __all__ = ["Floor", "Judgement", "Laws", "Link", "judge", "policy_hash", "strictness"]
 
@@ -78,18 +79,16 @@ def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Ju
     """The verdict of all the policies on this call."""
     case = Case.of(tool, arguments, laws.read)
     asked = [case.ask(layer, rule) for layer, rule in _rules(agent, laws)]
-    chain = tuple(one.link for one in asked)
-    denied = next((one for one in asked if one.match is Match.YES and denies(one.rule)), None)
-    if denied is not None:
-        return Judgement(denied.rule.disposition, denied.rule, chain)
+    chain = [one.link for one in asked]
+    for one in asked:
+        if one.match is Match.YES and denies(one.rule):
+            return Judgement(one.rule.disposition, one.rule, tuple(chain))
     opinions = list(_opinions(agent, tool, laws, asked))
-    final = opinions[0]
-    for other in opinions[1:]:
-        final = stricter(final, other)
+    final = reduce(stricter, opinions)
     return Judgement(
         disposition=final.disposition,
         rule=final.rule,
-        chain=(*chain, *(one.link for one in opinions if one.link is not None)),
+        chain=(*chain, *[one.link for one in opinions if one.link is not None]),
         serial=final.serial,
         expire_seconds=final.expire_seconds,
         isolation=final.isolation,
@@ -98,21 +97,29 @@ def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Ju
 
 def policy_hash(agent: Agent, laws: Laws) -> str:
     """The hash of everything that has a say, in its order; that of the agent's own policy where nothing else does."""
+    if not (laws.floors or laws.remembered or laws.parents):
+        return agent.policy_hash
     floors = [[one.layer, one.policy.wire(), one.broken] for one in laws.floors]
     remembered = [{**one.wire(), "uses": 0} for one in _narrowest_first(laws.remembered)]
     parents = [one.wire() if one is not None else None for one in laws.parents]
-    if not (floors or remembered or parents):
-        return agent.policy_hash
     return sha256_hex([agent.policy_hash, floors, remembered, parents])
 
 
 def _rules(agent: Agent, laws: Laws) -> Iterator[tuple[str, AnyRule]]:
-    yield from (("rule", rule) for rule in _narrowest_first(laws.remembered))
-    yield from (("agent", rule) for rule in (agent.policy or Policy()).rules)
+    for remembered in _narrowest_first(laws.remembered):
+        yield "rule", remembered
+    for rule in _rules_of(agent.policy):
+        yield "agent", rule
     for floor in laws.floors:
-        yield from ((floor.layer, rule) for rule in floor.policy.rules)
+        for rule in floor.policy.rules:
+            yield floor.layer, rule
     for policy in laws.parents:
-        yield from (("parent", rule) for rule in (policy or Policy()).rules)
+        for rule in _rules_of(policy):
+            yield "parent", rule
+
+
+def _rules_of(policy: Policy | None) -> tuple[PolicyRule, ...]:
+    return policy.rules if policy is not None else ()
 
 
 def _narrowest_first(rules: Iterable[Rule]) -> list[Rule]:
@@ -121,27 +128,27 @@ def _narrowest_first(rules: Iterable[Rule]) -> list[Rule]:
 
 def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> Iterator[Opinion]:
     """What each says who has a say; the agent's own policy first. None of them denies by a rule."""
-    rest = list(asked)
-
-    def take(rules: Sequence[AnyRule]) -> list[Asked]:
-        taken, rest[:] = rest[: len(rules)], rest[len(rules) :]
-        return taken
-
-    remembered = take(laws.remembered)
-    own = _whole(agent.policy, "agent", tool, take((agent.policy or Policy()).rules))
+    rest = iter(asked)
+    remembered = _next(rest, laws.remembered)
+    own = _whole(agent.policy, "agent", tool, _next(rest, _rules_of(agent.policy)))
     mine = loosened(own, _first(remembered))
     yield mine
     yield from _unsure("rule", tool, [one for one in remembered if _defers(one.rule)])
     for floor in laws.floors:
-        yield from _of_floor(floor, tool, take(floor.policy.rules))
+        yield from _of_floor(floor, tool, _next(rest, floor.policy.rules))
     for policy in laws.parents:
-        above = _whole(policy, "parent", tool, take((policy or Policy()).rules))
+        above = _whole(policy, "parent", tool, _next(rest, _rules_of(policy)))
         yield above if isinstance(base_disposition(mine.disposition), Defer) else _from_above(above)
     if any(one.match is Match.MAYBE and denies(one.rule) for one in asked):
         yield _deferred("tool", _doubt(tool, UNCLEAR_REASON))
     if not tool.runnable:
         # Whatever the policy says, nobody here can run it (agent-file.md, Tools).
         yield _deferred("tool", EXTERNAL_REASON)
+
+
+def _next(asked: Iterator[Asked], rules: Sequence[AnyRule]) -> list[Asked]:
+    """The answers of these rules, which are the next ones."""
+    return [*islice(asked, len(rules))]
 
 
 def _whole(policy: Policy | None, layer: str, tool: Tool, asked: Sequence[Asked]) -> Opinion:
@@ -173,7 +180,10 @@ def _of_floor(floor: Floor, tool: Tool, asked: Sequence[Asked]) -> Iterator[Opin
 
 
 def _first(asked: Sequence[Asked]) -> Opinion | None:
-    return next((opinion(one.rule.disposition, one.rule) for one in asked if one.match is Match.YES), None)
+    for one in asked:
+        if one.match is Match.YES:
+            return opinion(one.rule.disposition, one.rule)
+    return None
 
 
 def _unsure(layer: str, tool: Tool, asked: Iterable[Asked]) -> Iterator[Opinion]:

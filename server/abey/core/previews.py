@@ -1,10 +1,10 @@
 """What a write to a file would change, for who has to approve it (security.md, Approval)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from abey.core.agent import Tool
+from abey.shared.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

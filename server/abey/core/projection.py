@@ -1,7 +1,7 @@
 """The durable events of a session: a pure function of its journal, numbered without a gap (protocol.md, Events)."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, get_args
 
 from abey.core.agent import Agent
 from abey.core.call import Call
@@ -16,6 +16,7 @@ from abey.core.views import resolution_view, session_view, turn_items
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 from abey.protocol.session import Usage
+from abey.shared.values import dataclass
 
 Event = dict[str, Json]
 
@@ -30,13 +31,19 @@ class Mark:
     input_id: str = ""
 
 
+_OfCall = j.CallDecided | j.CallResolved | j.CallExpired | j.CallAsked | j.CallStarted | j.CallFinished
+
 _UPDATED, _USAGE, _NOTE = Mark("session/updated"), Mark("usage"), Mark("note")
 _TURN_STARTED, _TURN_COMPLETED = Mark("turn/started"), Mark("turn/completed")
 
 
 def marks_of(record: j.Record, before: Session | None, after: Session, *, last: bool) -> tuple[Mark, ...]:
     """The durable events of a record that led from `before` to `after`; `last` closes its unit."""
-    return tuple(_marks(record, before, after, last))
+    of = _MARKS.get(type(record.data))
+    marks = tuple(of(record.data, record, before, after)) if of is not None else ()
+    if before is None or after.dropped is not before.dropped:
+        marks = (*marks, *_dropped_marks(before, after))
+    return (*marks, _UPDATED) if last else marks
 
 
 def render(mark: Mark, record: j.Record, before: Session | None, after: Session, agent: Agent | None) -> Event:
@@ -66,60 +73,32 @@ def render(mark: Mark, record: j.Record, before: Session | None, after: Session,
             return {"type": mark.type, "item": _item(mark, after)}
 
 
-def _marks(record: j.Record, before: Session | None, after: Session, last: bool) -> Iterator[Mark]:
-    data = record.data
-    match data:
-        case j.Input() | j.Continued():
-            yield from _input_marks(data, record.rev, before)
-        case j.InputQueued():
-            yield Mark("input/queued", input_id=data.input_id)
-        case j.Rewound():
-            yield _NOTE
-            yield from _left_marks(before)
-        case j.Candidate():
-            ids = [f"{data.step_id}.{index}" for index in range(len(data.blocks) + len(data.calls))]
-            yield from (Mark("item/completed", item_id=one) for one in ids[: len(data.blocks)])
-            yield from (Mark("item/started", item_id=one) for one in ids[len(data.blocks) :])
-            yield _USAGE
-        case j.ModelFailure():
-            yield _NOTE
-            if data.usage is not None:
-                yield _USAGE
-        case j.Repaired() | j.RuleAdded() | j.RuleRemoved():
-            yield _NOTE
-        case j.Compacted():
-            yield _NOTE
-            yield _USAGE
-        case j.Seeded():
-            yield Mark("session/seeded")
-        case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
-            yield from _end_marks(data, before)
-        case j.CallDecided() | j.CallResolved() | j.CallExpired() | j.CallAsked() | j.CallStarted() | j.CallFinished():
-            yield from _call_marks(data, data.call_id, before, after)
-        case _:
-            pass
-    if before is None or after.dropped is not before.dropped:
-        yield from _dropped_marks(before, after)
-    if last:
-        yield _UPDATED
-
-
-def _left_marks(before: Session | None) -> Iterator[Mark]:
-    """Of the calls that waited on a line that is left."""
-    waited = (call for call in open_calls(recover(before)) if _waits(call)) if before is not None else ()
-    yield from (Mark("pending/resolved", call_id=call.call_id) for call in waited)
-
-
-def _input_marks(data: j.Input | j.Continued, revision: int, before: Session | None) -> Iterator[Mark]:
+def _input_marks(
+    data: j.Input | j.Continued, record: j.Record, before: Session | None, _after: Session
+) -> Iterator[Mark]:
     if before is None or before.open_turn is None:
         yield _TURN_STARTED
     if isinstance(data, j.Continued) or not data.repairs:
         yield Mark("input/committed", input_id=data.input_id)
     if isinstance(data, j.Input):
-        yield Mark("item/completed", item_id=f"{revision}.0")
+        yield Mark("item/completed", item_id=f"{record.rev}.0")
 
 
-def _end_marks(data: j.RecordData, before: Session | None) -> Iterator[Mark]:
+def _answer_marks(data: j.Candidate, *_: object) -> list[Mark]:
+    blocks = len(data.blocks)
+    ids = [f"{data.step_id}.{index}" for index in range(blocks + len(data.calls))]
+    said = [Mark("item/completed", item_id=one) for one in ids[:blocks]]
+    return [*said, *[Mark("item/started", item_id=one) for one in ids[blocks:]], _USAGE]
+
+
+def _left_marks(_data: j.Rewound, _record: j.Record, before: Session | None, _after: Session) -> Iterator[Mark]:
+    """Of the calls that waited on a line that is left."""
+    yield _NOTE
+    waited = (call for call in open_calls(recover(before)) if _waits(call)) if before is not None else ()
+    yield from (Mark("pending/resolved", call_id=call.call_id) for call in waited)
+
+
+def _end_marks(data: j.RecordData, _record: j.Record, before: Session | None, _after: Session) -> Iterator[Mark]:
     if isinstance(data, j.Failed) and data.tripwire is not None:
         yield Mark("tripwire")
         if data.usage is not None:
@@ -134,7 +113,8 @@ def _dropped_marks(before: Session | None, after: Session) -> Iterator[Mark]:
     yield from (Mark(f"input/{how}", input_id=input_id) for input_id, how in new)
 
 
-def _call_marks(data: j.RecordData, call_id: str, before: Session | None, after: Session) -> Iterator[Mark]:
+def _call_marks(data: _OfCall, _record: j.Record, before: Session | None, after: Session) -> Iterator[Mark]:
+    call_id = data.call_id
     was, now = _find(before, call_id), _find(after, call_id)
     if now is None:
         return
@@ -148,6 +128,27 @@ def _call_marks(data: j.RecordData, call_id: str, before: Session | None, after:
         yield Mark("pending/expired" if now.state == "expired" else "pending/resolved", call_id=call_id)
     if waits and (heard or not waited):
         yield Mark("pending/added", call_id=call_id)
+
+
+_MARKS: Mapping[type[j.RecordData], Callable[[Any, j.Record, Session | None, Session], Iterable[Mark]]] = {
+    j.Input: _input_marks,
+    j.Continued: _input_marks,
+    j.InputQueued: lambda data, *_: (Mark("input/queued", input_id=data.input_id),),
+    j.Rewound: _left_marks,
+    j.Candidate: _answer_marks,
+    j.ModelFailure: lambda data, *_: (_NOTE,) if data.usage is None else (_NOTE, _USAGE),
+    j.Repaired: lambda *_: (_NOTE,),
+    j.RuleAdded: lambda *_: (_NOTE,),
+    j.RuleRemoved: lambda *_: (_NOTE,),
+    j.Compacted: lambda *_: (_NOTE, _USAGE),
+    j.Seeded: lambda *_: (Mark("session/seeded"),),
+    j.Final: _end_marks,
+    j.Cancelled: _end_marks,
+    j.Failed: _end_marks,
+    j.Stopped: _end_marks,
+    **dict.fromkeys(get_args(_OfCall), _call_marks),
+}
+"""By the type of a record, the others have none: a `match` that goes through all types costs far more."""
 
 
 def _waits(call: Call | None) -> bool:

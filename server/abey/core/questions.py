@@ -6,12 +6,12 @@ from abey.core.events import Complete, ToolAsked
 from abey.core.hashes import shown_hash
 from abey.core.machine import Draft, Invocation
 from abey.core.remembering import apply_remembered
-from abey.core.values import replace
 from abey.errors import ArgumentsMismatch, InvalidArguments
 from abey.protocol import journal as j
 from abey.protocol.base import Json
 from abey.protocol.outcomes import Answer
 from abey.protocol.transcript import Question
+from abey.shared.values import replace
 
 
 def ask(draft: Draft, event: ToolAsked, invocation: Invocation | None) -> Draft:

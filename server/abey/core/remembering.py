@@ -9,7 +9,7 @@ Laws
 from abey.core.agent import Agent, Tool
 from abey.core.call import Call
 from abey.core.calls import base_disposition
-from abey.core.dispatch import CHANGED_REASON, MOVED_REASON, argument_fault, renewed, start_call
+from abey.core.dispatch import CHANGED_REASON, MOVED_REASON, checked_arguments, renewed, start_call
 from abey.core.effects import Remember
 from abey.core.events import ChangeRules, Complete
 from abey.core.hashes import parse_arguments
@@ -19,13 +19,13 @@ from abey.core.machine import Draft
 from abey.core.matching import Case
 from abey.core.policy import Laws, judge, strictness
 from abey.core.session import Session, open_calls
-from abey.core.values import replace
 from abey.errors import InvalidArguments
 from abey.protocol import journal as j
-from abey.protocol.base import Json, Timestamp, canonical_json
+from abey.protocol.base import Json, Timestamp, Wire, canonical_json
 from abey.protocol.outcomes import AnyOutcome, Approve, DenyCall
-from abey.protocol.policy import AskedRule, Defer, Deny, Policy, Rule, RunAsync, RunSync
+from abey.protocol.policy import AskedRule, Defer, Deny, Policy, Rule, RunAsync, RunSync, Scope
 from abey.protocol.transcript import Client
+from abey.shared.values import replace
 
 MOST_BYTES = 16 * 1024
 """Of the match of a rule: nobody reads a longer one."""
@@ -74,9 +74,17 @@ def made(asked: AskedRule, *, session_id: str | None, origin: str, now: Timestam
 
 
 def named(rule: Rule, session_id: str | None) -> Rule:
-    """The rule with the id that what it says alone decides, and of scope `session` whose it is."""
-    said = [rule.tool, rule.match, rule.disposition.wire(), rule.scope, rule.workspace, session_id]
-    return rule.model_copy(update={"rule_id": key_id(f"rule {canonical_json(said).decode()}")})
+    """The rule with its id; `session_id` is whose it is where its scope is the session."""
+    name = rule_name(rule.tool, rule.match, rule.disposition, rule.scope, rule.workspace, session_id)
+    return rule.model_copy(update={"rule_id": name})
+
+
+def rule_name(
+    tool: str, match: Json, disposition: Wire, scope: Scope, workspace: str | None, session_id: str | None
+) -> str:
+    """The id of a rule, which what it says alone decides, and of scope `session` whose it is."""
+    said = [tool, match, disposition.wire(), scope, workspace, session_id]
+    return key_id(f"rule {canonical_json(said).decode()}")
 
 
 def covers(rule: Rule, tool: Tool, arguments: Json, laws: Laws) -> bool:
@@ -190,9 +198,10 @@ def decides(draft: Draft, call: Call, rule: Rule) -> bool:
         return False
     if call.held is not None or any(why in (verdict.reason or "") for why in (CHANGED_REASON, MOVED_REASON)):
         return False
-    if renewed(draft, call, tool) is not None or argument_fault(context, tool, call.arguments) is not None:
+    arguments, fault = checked_arguments(context, tool, call.arguments)
+    if fault is not None or renewed(draft, call, tool) is not None:
         return False
-    arguments, laws = parse_arguments(call.arguments), with_rule(context.laws, rule)
+    laws = with_rule(context.laws, rule)
     agents = [agent for agent in (context.agent, context.decided_by(verdict.config_hash)) if agent is not None]
     found = [strictness(judge(agent, tool, arguments, laws).disposition) for agent in agents]
     return covers(rule, tool, arguments, context.laws) and max(found) == strictness(rule.disposition)

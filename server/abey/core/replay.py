@@ -4,8 +4,9 @@ The only place where durable state changes. A running daemon and a daemon that l
 function, so what is replayed is what was remembered.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
+from typing import Any
 
 from abey.core.call import Call
 from abey.core.calls import update_call
@@ -30,9 +31,9 @@ from abey.core.turn_records import (
     with_input,
     withdrawn,
 )
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.session import Paused
+from abey.shared.values import replace
 
 
 def fold(records: Iterable[j.Record]) -> Session | None:
@@ -53,14 +54,15 @@ def apply(session: Session | None, record: j.Record) -> Session:
         return _created(record)
     if record.rev != session.revision + 1:
         raise IllegalRecord(f"record {record.rev} cannot follow revision {session.revision}")
-    after = titled(_apply(session, record), record.data)
+    data = record.data
+    after = _FOLDS.get(type(data), _call_record)(session, data, record)
     after = replace(
         after,
         turns=marked(after, record.rev),
         revision=record.rev,
         updated_at=record.at,
         requests=noted(after.requests, record),
-        transition=transition_after(after, record.data),
+        transition=transition_after(after, data),
     )
     return forked(after, record)
 
@@ -106,72 +108,14 @@ def _created(record: j.Record) -> Session:
     return forked(session, record)
 
 
-def _apply(session: Session, record: j.Record) -> Session:
-    data, at = record.data, record.at
-    match data:
-        case j.Input():
-            return with_input(session, data, record)
-        case j.InputQueued():
-            return replace(session, queue=(*session.queue, data))
-        case j.Continued():
-            return continued(session, data, record)
-        case j.Withdrawn():
-            return withdrawn(session, data)
-        case j.Seeded():
-            return seeded(session, data, record)
-        case j.Rewound():
-            return rewound(session, data, record)
-        case j.ModelRequested():
-            return model_requested(session, data, NoteEntry("model call interrupted", record.rev, at))
-        case j.Candidate():
-            return answered(session, data, record)
-        case j.Compacted():
-            return compacted(session, data, record)
-        case j.ModelFailure():
-            return model_failed(session, data, at)
-        case j.ToolResults():
-            return with_answer(session, lambda answer: replace(answer, committed_rev=record.rev))
-        case j.Waiting():
-            return replace(session, driven_by=data.driven_by)
-        case j.Final() | j.Cancelled() | j.Failed() | j.Stopped():
-            return ended(session, data, record)
-        case _:
-            return _kept_record(session, record)
-
-
-def _kept_record(session: Session, record: j.Record) -> Session:
-    """What concerns the session as a whole, whatever turn is open."""
-    data = record.data
-    match data:
-        case j.Paused():
-            return replace(session, paused=Paused(reason=data.reason, at=record.at))
-        case j.Resumed():
-            return replace(session, paused=None)
-        case j.Repaired():
-            return _repaired(session, data, record)
-        case j.Imported():
-            # it was made here then; the journal keeps when it was made elsewhere, and nobody here has said *always*
-            doubted = _doubted(session, lambda call: call.state == "deferred" or call.asked_about)
-            return replace(doubted, created_at=made_at(session, record), rules=())
-        case j.Updated():
-            return _updated(session, data)
-        case j.RuleAdded() | j.RuleRemoved():
-            return with_rules(session, data)
-        case j.Skipped() | j.Answered():
-            return session
-        case _:
-            return _call_record(session, record)
-
-
-def _call_record(session: Session, record: j.Record) -> Session:
-    data = record.data
+def _call_record(session: Session, data: j.RecordData, record: j.Record) -> Session:
     call_id = getattr(data, "call_id", None)
     batch = session.batch
     calls = batch.calls if batch is not None else ()
     place = next((place for place, call in enumerate(calls) if call.call_id == call_id), None)
     if batch is None or place is None:
         raise IllegalRecord(f"record {record.rev}: {data.type} names call {call_id}, which is not open")
-    counted = isinstance(data, j.CallDecided) and all(call.verdict is None for call in calls)
+    counted = type(data) is j.CallDecided and all(call.verdict is None for call in calls)
     # of many calls the others are not looked at: an answer may have thousands
     after = (*calls[:place], update_call(calls[place], record), *calls[place + 1 :])
     changed = replace(batch, calls=after, dispatched_rev=batch.dispatched_rev or record.rev)
@@ -180,9 +124,52 @@ def _call_record(session: Session, record: j.Record) -> Session:
         return replace(turn, entries=entries_with(turn, batch, changed), steps=turn.steps + counted)
 
     turns = turns_with(session, swap)
-    if isinstance(data, j.CallStarted) and data.child_id is not None:
+    if type(data) is j.CallStarted and data.child_id is not None:
         return replace(session, turns=turns, children=(*session.children, data.child_id))
     return replace(session, turns=turns)
+
+
+def _input(session: Session, data: j.Input, record: j.Record) -> Session:
+    return titled(with_input(session, data, record), data)
+
+
+def _queued(session: Session, data: j.InputQueued, _record: j.Record) -> Session:
+    return titled(replace(session, queue=(*session.queue, data)), data)
+
+
+def _requested(session: Session, data: j.ModelRequested, record: j.Record) -> Session:
+    return model_requested(session, data, NoteEntry("model call interrupted", record.rev, record.at))
+
+
+def _committed(session: Session, _data: j.ToolResults, record: j.Record) -> Session:
+    return with_answer(session, lambda answer: replace(answer, committed_rev=record.rev))
+
+
+def _waiting(session: Session, data: j.Waiting, _record: j.Record) -> Session:
+    return replace(session, driven_by=data.driven_by)
+
+
+def _paused(session: Session, data: j.Paused, record: j.Record) -> Session:
+    return replace(session, paused=Paused(reason=data.reason, at=record.at))
+
+
+def _resumed(session: Session, _data: j.Resumed, _record: j.Record) -> Session:
+    return replace(session, paused=None)
+
+
+def _updated(session: Session, data: j.Updated, _record: j.Record) -> Session:
+    session = session if data.archived is None else replace(session, archived=data.archived)
+    return titled(session, data)
+
+
+def _imported(session: Session, _data: j.Imported, record: j.Record) -> Session:
+    """It was made here then; the journal keeps when it was made elsewhere, and nobody here has said *always*."""
+    doubted = _doubted(session, lambda call: call.state == "deferred" or call.asked_about)
+    return replace(doubted, created_at=made_at(session, record), rules=())
+
+
+def _unchanged(session: Session, _data: j.RecordData, _record: j.Record) -> Session:
+    return session
 
 
 def _repaired(session: Session, data: j.Repaired, record: j.Record) -> Session:
@@ -209,5 +196,32 @@ def _doubted(session: Session, spared: Callable[[Call], bool]) -> Session:
     return map_open_calls(session, doubt) if session.open_turn is not None else session
 
 
-def _updated(session: Session, data: j.Updated) -> Session:
-    return session if data.archived is None else replace(session, archived=data.archived)
+# found by its type at once: to go through all of them in a `match` would be the most of applying a record
+_FOLDS: Mapping[type[j.RecordData], Callable[[Session, Any, j.Record], Session]] = {
+    j.Input: _input,
+    j.InputQueued: _queued,
+    j.Continued: continued,
+    j.Withdrawn: withdrawn,
+    j.Seeded: seeded,
+    j.Rewound: rewound,
+    j.ModelRequested: _requested,
+    j.Candidate: answered,
+    j.Compacted: compacted,
+    j.ModelFailure: model_failed,
+    j.ToolResults: _committed,
+    j.Waiting: _waiting,
+    j.Final: ended,
+    j.Cancelled: ended,
+    j.Failed: ended,
+    j.Stopped: ended,
+    j.Paused: _paused,
+    j.Resumed: _resumed,
+    j.Repaired: _repaired,
+    j.Imported: _imported,
+    j.Updated: _updated,
+    j.RuleAdded: with_rules,
+    j.RuleRemoved: with_rules,
+    j.Skipped: _unchanged,
+    j.Answered: _unchanged,
+}
+"""What each record does; those that are not here name a call."""

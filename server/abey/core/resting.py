@@ -2,7 +2,7 @@
 
 from abey.core.machine import Machine, Work
 from abey.core.replay import recover
-from abey.core.values import replace
+from abey.shared.values import replace
 
 
 def rests(machine: Machine) -> bool:

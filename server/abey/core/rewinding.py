@@ -12,8 +12,8 @@ from abey.core.inputs import refuse_busy, refuse_stopped
 from abey.core.lines import at, ran_before
 from abey.core.machine import Draft
 from abey.core.session import open_calls
-from abey.core.values import replace
 from abey.protocol import journal as j
+from abey.shared.values import replace
 
 
 def rewind(draft: Draft, event: Rewind) -> Draft:

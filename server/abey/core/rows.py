@@ -6,11 +6,12 @@ Laws
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Generic, TypeVar, overload
 
 from pydantic_core.core_schema import CoreSchema, is_instance_schema
+
+from abey.shared.values import dataclass
 
 V = TypeVar("V")
 R = TypeVar("R")
@@ -87,7 +88,8 @@ class Row(Sequence[V]):
     def with_last(self, value: V) -> "Row[V]":
         """With another one in the place of the last, which is in the tail."""
         row: Row[V] = Row.__new__(Row)
-        row._grow(self._beginning, self._length, (*self.tail[:-1], value))
+        row._beginning, row._length, row.tail = self._beginning, self._length, (*self.tail[:-1], value)
+        row.last = value
         return row
 
     def first(self, count: int) -> "Row[V]":

@@ -7,12 +7,12 @@ from abey.core.history import turn_digest, turn_messages
 from abey.core.ids import key_id
 from abey.core.portable import CANCELLED, blocks_of, calls_of, content_of, final_text, parts_of
 from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Turn
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol import seeds as s
 from abey.protocol.base import Timestamp
 from abey.protocol.blocks import Block, TextBlock
 from abey.protocol.session import TurnEnd
+from abey.shared.values import replace
 
 _USABLE_ID = re.compile(r"(?![0-9]*\Z)[!-~]{1,128}")
 """An id of elsewhere that can be one of ours. Digits alone are a revision."""

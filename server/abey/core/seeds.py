@@ -14,9 +14,9 @@ from abey.core.portable import entries_of
 from abey.core.rows import Row
 from abey.core.seed_turns import Telling
 from abey.core.session import NoteEntry, Session, Turn
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.seeds import Seed
+from abey.shared.values import replace
 
 
 def seeded(session: Session, data: j.Seeded, record: j.Record) -> Session:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from abey.core.session import AnswerEntry, Session
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.policy import Rule
+from abey.shared.values import replace
 
 
-def with_rules(session: Session, data: j.RuleAdded | j.RuleRemoved) -> Session:
+def with_rules(session: Session, data: j.RuleAdded | j.RuleRemoved, _record: j.Record) -> Session:
     """The session after one of these records; a rule that is there already stays the one it is."""
     match data:
         case j.RuleAdded():
@@ -28,11 +28,11 @@ def rules_used(records: tuple[j.Record, ...]) -> tuple[str, ...]:
     """The ids of the rules that decided in these records, once for every call."""
     used: list[str] = []
     for record in records:
-        match record.data:
-            case j.CallDecided() | j.CallResolved() as data if (rule_id := rule_used(data)) is not None:
+        data = record.data
+        if type(data) is j.CallDecided or type(data) is j.CallResolved:
+            rule_id = rule_used(data)
+            if rule_id is not None:
                 used.append(rule_id)
-            case _:
-                pass
     return tuple(used)
 
 

@@ -2,13 +2,13 @@
 Shell-like tools)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import takewhile
 
 from abey.core.agent import Tool
 from abey.core.globs import fits
 from abey.protocol.base import Json
+from abey.shared.values import dataclass
 
 
 class Match(IntEnum):

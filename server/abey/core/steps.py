@@ -14,10 +14,10 @@ from abey.core.machine import ActiveRun, Draft, Invocation
 from abey.core.offering import offered_tools
 from abey.core.session import AnswerEntry, Session, open_calls
 from abey.core.turns import commit_batch, end_turn, finish_closing, reach_limit
-from abey.core.values import replace
 from abey.errors import AbeyError
 from abey.protocol import journal as j
-from abey.protocol.session import Driver
+from abey.protocol.session import Driver, State
+from abey.shared.values import replace
 
 MOST_CONSEQUENCES = 10_000
 """Far more than a batch of calls and a queue of inputs can have: a law against going round for ever."""
@@ -51,7 +51,9 @@ def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft
 def settle(draft: Draft) -> Draft:
     """Whatever follows from what has just happened, until a model, a tool or somebody outside must act."""
     for _ in range(MOST_CONSEQUENCES):
-        after = _promises_kept(_settle_once(draft))
+        after = _settle_once(draft)
+        if after.work.promised:
+            after = _promises_kept(after)
         if after is draft:
             return draft
         draft = after
@@ -60,7 +62,7 @@ def settle(draft: Draft) -> Draft:
 
 def _promises_kept(draft: Draft) -> Draft:
     """A run that was promised to an input which has come to its end meanwhile has nothing left to drive."""
-    waiting = {queued.input_id for queued in draft.session.queue} if draft.work.promised else ()
+    waiting = {queued.input_id for queued in draft.session.queue}
     for promise in draft.work.promised:
         outcome = None if promise.input_id in waiting else _input_outcome(draft.session, promise.input_id)
         if outcome is not None:
@@ -145,7 +147,7 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
         return end_run(draft, "failed", draft.context.full)
     if draft.context.no_tools is not None and (state == "llmTurn" or startable(session)):
         return end_run(draft, "failed", draft.context.no_tools)
-    after = _begin_step(draft)
+    after = _begin_step(draft, state)
     if after is not draft or (run.patient and not run.synchronous):
         return after
     asking = {call.call_id for call in open_calls(session) if call.question is not None}
@@ -164,8 +166,8 @@ def _turn_outcome(draft: Draft, run: Run) -> str:
     return "cancelled" if cancelled and not run.once else "completed"
 
 
-def _begin_step(draft: Draft) -> Draft:
-    match state := draft.session.state:
+def _begin_step(draft: Draft, state: State) -> Draft:
+    match state:
         case "userTurn" | "llmTurn":
             draft = _on_behalf(draft).with_latest_agent()
             if draft.context.agent.unlisted:
@@ -186,8 +188,7 @@ def _begin_step(draft: Draft) -> Draft:
 def _list_tools(draft: Draft) -> Draft:
     """The step waits until every source of tools was asked: nothing of it is recorded before."""
     invocation_id = draft.mint("listing")
-    draft = draft.begin(Invocation(invocation_id), ListTools(invocation_id))
-    return draft.with_work(replace(draft.work, phase="listing"))
+    return draft.begin(Invocation(invocation_id), ListTools(invocation_id), "listing")
 
 
 def _on_behalf(draft: Draft) -> Draft:
@@ -213,8 +214,7 @@ def _ask_model(draft: Draft) -> Draft:
         sums_up_place=None if up_to is None else up_to.place,
     )
     request = _request(session, agent) if up_to is None else summary_request(session, agent, up_to)
-    draft = draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request))
-    return draft.with_work(replace(draft.work, phase="model"))
+    return draft.write(requested).begin(Invocation(invocation_id), AskModel(invocation_id, request), "model")
 
 
 def _request(session: Session, agent: Agent) -> ModelRequest:

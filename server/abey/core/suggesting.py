@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from abey.core.agent import Tool
-from abey.core.remembering import named
+from abey.core.remembering import rule_name
 from abey.protocol.base import Json, canonical_json
 from abey.protocol.policy import Rule, RunSync, Scope
 from abey.protocol.transcript import Pending
@@ -36,6 +36,8 @@ its format says to the file that its `--output` names, and so do all that show c
 
 Match = dict[str, Json]
 
+_RUN = RunSync()
+
 
 def suggestions(call: Pending, tool: Tool, workspace: str) -> tuple[Rule, ...]:
     """For each scope the rule about exactly this call, then about its like, where that is safe: as they would be
@@ -47,18 +49,19 @@ def suggestions(call: Pending, tool: Tool, workspace: str) -> tuple[Rule, ...]:
 
 
 def _rule(call: Pending, match: Match, scope: Scope, workspace: str) -> Rule:
-    rule = Rule(
-        rule_id="",
+    about = workspace if scope == "workspace" else None
+    owner = call.session_id if scope == "session" else None
+    return Rule(
+        rule_id=rule_name(call.tool, match, _RUN, scope, about, owner),
         tool=call.tool,
         match=match,
-        disposition=RunSync(),
+        disposition=_RUN,
         scope=scope,
-        workspace=workspace if scope == "workspace" else None,
+        workspace=about,
         origin=f"{call.call_id} of session {call.session_id}",
         created_at=call.created_at,
         uses=0,
     )
-    return named(rule, call.session_id if scope == "session" else None)
 
 
 def _matches(tool: Tool, arguments: dict[str, Json]) -> Iterator[Match]:

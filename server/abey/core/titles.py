@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from abey.core.session import Session
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.transcript import Part, TextPart
+from abey.shared.values import replace
 
 TITLE_LENGTH = 80
 

@@ -7,7 +7,6 @@ Laws
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from abey.core.agent import Agent
 from abey.core.answering import seal, told
@@ -60,9 +59,9 @@ from abey.core.session import Session
 from abey.core.steps import settle
 from abey.core.tripping import tripped
 from abey.core.turns import close, finish_closing
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.base import Json
+from abey.shared.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +107,8 @@ def _done(draft: Draft, event: Event, keyed: Keyed | None) -> Transition:
 
 
 def _decide(draft: Draft, event: Event) -> Draft:
+    if isinstance(event, News):
+        return _report(draft, event)
     if isinstance(event, Command):
         draft = end_left(settle_children(expire(draft)))
     match event:
@@ -144,8 +145,6 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return expire(draft)
         case ChildEnded():
             return settle_children(draft)
-        case _:
-            return _report(draft, event)
 
 
 def _report(draft: Draft, event: News) -> Draft:

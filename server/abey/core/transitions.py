@@ -16,11 +16,10 @@ def transition_after(session: Session, data: j.RecordData) -> Transition | None:
 
     Other records are none; what goes back, or begins with a value of elsewhere, has made those that led there.
     """
-    match data:
-        case j.Rewound() | j.Seeded():
-            return last_transition(session)
-        case _:
-            return _TRANSITIONS.get(data.type, session.transition)
+    made = _TRANSITIONS.get(data.type)
+    if made is None and data.type in ("rewound", "seeded"):
+        return last_transition(session)
+    return made or session.transition
 
 
 def last_transition(session: Session) -> Transition | None:

@@ -5,8 +5,8 @@ from abey.core.events import Tripped
 from abey.core.machine import Closing, Draft
 from abey.core.steps import step_over
 from abey.core.turns import begin_closing, end_turn
-from abey.core.values import replace
 from abey.protocol import journal as j
+from abey.shared.values import replace
 
 
 def tripped(draft: Draft, event: Tripped) -> Draft:

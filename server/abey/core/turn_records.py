@@ -6,7 +6,7 @@ from itertools import takewhile
 from abey.core.budget import total
 from abey.core.call import Call
 from abey.core.edits import IllegalRecord, turns_with, with_turn
-from abey.core.history import turn_digest, turn_messages
+from abey.core.history import digest_before, turn_digest, turn_messages
 from abey.core.session import (
     AnswerEntry,
     Dropped,
@@ -18,10 +18,10 @@ from abey.core.session import (
     open_calls,
     queue_order,
 )
-from abey.core.values import replace
 from abey.protocol import journal as j
 from abey.protocol.rulings import Ruling
 from abey.protocol.session import LastError, TurnEnd, Usage
+from abey.shared.values import replace
 
 
 def with_input(session: Session, data: j.Input, record: j.Record) -> Session:
@@ -46,7 +46,7 @@ def continued(session: Session, data: j.Continued, record: j.Record) -> Session:
     return replace(session, turns=session.turns.with_next(turn), last_error=None, untold=())
 
 
-def withdrawn(session: Session, data: j.Withdrawn) -> Session:
+def withdrawn(session: Session, data: j.Withdrawn, _record: j.Record) -> Session:
     return _dropped(session, [data.input_id], "withdrawn")
 
 
@@ -112,13 +112,13 @@ def _ruling(data: j.Candidate, call_id: str) -> Ruling | None:
     return next((ruling for ruling in rulings if ruling.call_id == call_id), None)
 
 
-def model_failed(session: Session, data: j.ModelFailure, at: str) -> Session:
+def model_failed(session: Session, data: j.ModelFailure, record: j.Record) -> Session:
     return replace(
         spent(session, data.usage),
         tries=session.tries + data.attempts,
         asked=None,
         asked_note=None,
-        last_error=LastError(kind=f"model/{data.code}", message=data.message, at=at),
+        last_error=LastError(kind=f"model/{data.code}", message=data.message, at=record.at),
     )
 
 
@@ -157,7 +157,7 @@ def ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped, 
         raise IllegalRecord(f"{data.type} would end a turn that has open calls")
     if session.open_turn is None:
         return session
-    before = next((turn.digest for turn in reversed(session.turns) if turn.end is not None), "")
+    before = digest_before(session)
 
     def close(turn: Turn) -> Turn:
         messages = turn_messages(turn.entries)

@@ -5,8 +5,8 @@ from abey.core.effects import Abort, StartGrace
 from abey.core.events import Cancel, Stop
 from abey.core.machine import Closing, Draft
 from abey.core.session import AnswerEntry, open_calls, queue_order
-from abey.core.values import replace
 from abey.protocol import journal as j
+from abey.shared.values import replace
 
 
 def commit_batch(draft: Draft, batch: AnswerEntry) -> Draft:

@@ -1,7 +1,6 @@
 """What every type that crosses a boundary has in common: frozen, closed, camelCase outside."""
 
 import hashlib
-import json
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, StringConstraints
@@ -9,6 +8,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from abey.protocol.wire_form import leave_out_absent
+from abey.shared.encoding import ascii_encoder
 
 Json = Any
 """A JSON value that is passed through as it came: never renamed, reordered or re-typed."""
@@ -43,7 +43,9 @@ class Wire(BaseModel):
 
         Not pydantic's JSON mode: that loses Infinity and fails on a lone surrogate in a key.
         """
-        return self.model_dump(by_alias=True)
+        # model_dump asks the same, and has a dozen options to pass on
+        wire: dict[str, Any] = self.__pydantic_serializer__.to_python(self, by_alias=True)
+        return wire
 
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Optional members whose null is a value: set to None they are there, left out they are absent."""
@@ -69,7 +71,7 @@ class LenientWire(Wire):
     model_config = ConfigDict(extra="ignore")
 
 
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+_canonical = ascii_encoder(sort_keys=True)
 
 
 def canonical_json(value: Json) -> bytes:

@@ -89,7 +89,7 @@ def _from_shorthand(value: Any) -> Any:
 
 def _to_shorthand(value: Wire) -> Any:
     wire = value.wire()
-    return wire["tag"] if set(wire) == {"tag"} else wire
+    return wire["tag"] if len(wire) == 1 else wire
 
 
 BareTag = Literal["runSync", "runAsync", "defer", "runIsolated", "deny"]

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class SystemClock:
@@ -75,12 +76,18 @@ class ManualClock(VirtualClock):
 @lru_cache(maxsize=4)
 def timestamp(millis: int) -> str:
     """Milliseconds since 1970 as the protocol writes them."""
-    return _rfc3339(_UNIX + timedelta(milliseconds=millis))
+    return f"{_of_second(millis // 1000)}.{millis % 1000:03}Z"
+
+
+@lru_cache(maxsize=4)
+def _of_second(seconds: int) -> str:
+    """What the timestamps of one second have in common."""
+    return (_UNIX + timedelta(seconds=seconds)).isoformat(timespec="seconds").removesuffix("+00:00")
 
 
 def millis_of(text: str) -> int:
     """Milliseconds since 1970 of a timestamp of the protocol. Raises ValueError."""
-    return (datetime.fromisoformat(text) - _UNIX) // timedelta(milliseconds=1)
+    return (datetime.fromisoformat(text) - _UNIX) // _MILLISECOND
 
 
 def _rfc3339(moment: datetime) -> str:

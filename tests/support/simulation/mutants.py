@@ -10,7 +10,9 @@ import pytest
 from abey.core import calls, dispatch, replay
 from abey.core.call import Call
 from abey.core.machine import Work
+from abey.core.session import Session
 from abey.daemon.subscriptions import Subscriptions
+from abey.protocol.journal import Record, Withdrawn
 from abey.runtime import reviving
 from abey.runtime.live import Live
 from abey.runtime.scheduler import Scheduler
@@ -108,8 +110,12 @@ def keeps_an_approval_in_a_rewind(patches: pytest.MonkeyPatch) -> None:
 
 
 def sends_what_was_withdrawn(patches: pytest.MonkeyPatch) -> None:
-    withdrawn = replay.withdrawn
-    patches.setattr(replay, "withdrawn", lambda session, data: replace(withdrawn(session, data), queue=session.queue))
+    withdrawn = replay._FOLDS[Withdrawn]
+
+    def kept(session: Session, data: Withdrawn, record: Record) -> Session:
+        return replace(withdrawn(session, data, record), queue=session.queue)
+
+    patches.setitem(replay._FOLDS, Withdrawn, kept)
 
 
 def skips_a_question(patches: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,9 @@
 """What every record of a journal is: data of some type, with its revision and its time."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from abey.protocol.base import IdempotencyKey, Int, Json, Timestamp, Wire
+from abey.shared.values import dataclass
 
 FORMAT_VERSION = 1
 
