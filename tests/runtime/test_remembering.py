@@ -51,7 +51,7 @@ def test_a_session_has_its_own_rules_those_of_its_workspace_and_the_users(tmp_pa
         kept.remember(one)
     world = World()
     world.start()
-    assert {one.rule_id for one in kept.remembered(world.session)} == {here.rule_id, rule("b").rule_id}
+    assert {one.rule_id for one in kept.remembered(world.session)[0]} == {here.rule_id, rule("b").rule_id}
 
 
 def test_the_same_rule_again_is_not_another_one_and_is_to_be_applied_again(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_right_remembers_nothing_and_is_kept_beside_the_ne
     kept = store(tmp_path)
     world = World()
     world.start()
-    assert (kept.items(), kept.remembered(world.session), kept.unapplied()) == ((), (), ())
+    assert (kept.items(), kept.remembered(world.session)[0], kept.unapplied()) == ((), (), ())
     assert str(file_of(tmp_path)) in (kept.fault or "")
     kept.remember(rule("b"))
     assert ([one.tool for one in kept.items()], kept.fault) == (["b"], None)

@@ -35,9 +35,11 @@ class Completing:
         await self._applying.apply()
         answer = submitted.transition.answer
         if answer["applied"] and params.wait:
-            await _finished(live, _call_of(live, token))
-            if submitted.run is not None:
+            finished = _finished(live, _call_of(live, token))
+            if submitted.run is not None:  # which ends after the call, as a rule: one wait instead of two
                 await submitted.run
+            if finished is not None:
+                await asyncio.shield(finished)
         return Done(live, answer)
 
     def completed(self, params: r.CompleteParams, live: Live, outcome: Outcome) -> r.CompleteResult:
@@ -64,8 +66,6 @@ def _whole(session: Session, beginning: str) -> str:
     return next((one for one in issued_tokens(session) if one.startswith(beginning)), "")
 
 
-async def _finished(live: Live, call: Call) -> None:
-    """Waits until a call that was started by an answer has ended, or waits for somebody again."""
-    waiter = live.calls.get(call.call_id)
-    if waiter is not None and pending_kind(call) is None:
-        await asyncio.shield(waiter)
+def _finished(live: Live, call: Call) -> "asyncio.Future[None] | None":
+    """What ends once a call that was started by an answer has ended, or waits for somebody again."""
+    return live.calls.get(call.call_id) if pending_kind(call) is None else None

@@ -20,7 +20,6 @@ from abey.protocol.methods import Method
 from abey.protocol.session import Session
 from abey.protocol.transcript import Part, TextPart
 from abey.rpc.peer import Peer
-from abey.runtime.clock import millis_of
 from abey.runtime.live import Live
 from abey.runtime.scheduler import Submitted
 from abey.runtime.tools.environment import allowed_environment
@@ -129,7 +128,7 @@ class Driving:
             return params.input_id
         if params.idempotency_key is not None:
             return input_id(params.session_id, params.idempotency_key)
-        return ulid(millis_of(self._services.clock.now()), self._services.clock.entropy())
+        return ulid(self._services.clock.millis(), self._services.clock.entropy())
 
     async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop, request: Keyed | None) -> Done:
         live = await self._services.sessions.get(params.session_id)

@@ -19,7 +19,6 @@ from abey.protocol.methods import Method
 from abey.protocol.rules import RulesParams
 from abey.rpc.dispatch import Binding, Handler, bind
 from abey.rpc.peer import Peer
-from abey.runtime.clock import millis_of
 from abey.runtime.keeping import Keeping
 from abey.runtime.live import Live
 from abey.runtime.sessions import Sessions
@@ -231,7 +230,7 @@ async def fresh_id(services: Services, key: str | None) -> str:
     """The id of a new session that is asked for under none: that of the key, or one of ours."""
     if key is not None:
         return await session_of_key(services.sessions, key)
-    return ulid(millis_of(services.clock.now()), services.clock.entropy())
+    return ulid(services.clock.millis(), services.clock.entropy())
 
 
 async def refuse_made(services: Services, session_id: str, if_revision: int | None) -> None:

@@ -14,7 +14,7 @@ from abey.daemon.tool_streams import ToolStreams
 from abey.protocol.notifications import DAEMON, SUMMARY, DaemonNotice, Summary
 from abey.rpc.peer import Peer, notification
 from abey.runtime.live import Live
-from abey.runtime.ports import Delta, Progress
+from abey.runtime.ports import Progress
 from abey.runtime.reviving import Entry
 
 log = logging.getLogger(__name__)
@@ -34,6 +34,7 @@ class Publisher:
     def __init__(self, subscriptions: Subscriptions, coalesce_seconds: float = COALESCE_SECONDS) -> None:
         self._subscriptions = subscriptions
         self._streams = Streams(partial(subscriptions.live, delta=True), coalesce_seconds)
+        self.streamed = self._streams.add  # for each word of a model: no call more than it takes
         self._tools = ToolStreams(partial(subscriptions.live, delta=True), subscriptions.live, coalesce_seconds)
         self._peers: dict[str, Peer] = {}
         self._last: dict[str, bytes] = {}
@@ -97,9 +98,6 @@ class Publisher:
         """To who is attached, and in the log."""
         log.info("session %s: %s", session_id, json.dumps(event))
         self._subscriptions.live(session_id, event)
-
-    def streamed(self, session_id: str, step_id: str, delta: Delta) -> None:
-        self._streams.add(session_id, step_id, delta)
 
     def progressed(self, session_id: str, call_id: str, news: Progress) -> None:
         self._tools.add(session_id, call_id, news)

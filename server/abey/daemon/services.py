@@ -136,6 +136,8 @@ class Services:
     def with_output(self, session_id: str, pending: Sequence[Pending]) -> tuple[Pending, ...]:
         """Pending calls of a session with what they have printed so far, and what their children wait for, as far as
         that is in memory."""
+        if not pending:
+            return ()
         entry = self.sessions.peek(session_id)
         if not isinstance(entry, Live):
             return pending_with_children(pending, Work(), self.children.machine)

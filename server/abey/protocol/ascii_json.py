@@ -31,8 +31,11 @@ def ascii_json(value: Json | Wire) -> bytes:
     characters and deep nesting. In a short answer the few that are no ASCII, as in a title that was cut, are escaped
     afterwards.
     """
-    with suppress(ValueError):
+    try:
         text = to_json(value)
+    except ValueError:
+        pass  # json says what is wrong, or takes it
+    else:
         if b"\x7f" not in text and b"NaN" not in text and b"Infinity" not in text:
             if text.isascii():
                 return text

@@ -3,6 +3,7 @@
 It is said once to pydantic, whose writer of JSON then needs no Python for it: a tenth of the time of a session.
 """
 
+import operator
 from functools import partial
 from typing import Any
 
@@ -34,8 +35,8 @@ def _inside(schema: Any, kind: str) -> Any:
     return schema
 
 
-def _is_none(value: object) -> bool:
-    return value is None
+_is_none = partial(operator.is_, None)
+"""Asked for each absent member of each value that is written out: a function of Python costs three times as much."""
 
 
 def _make_list(schema: Any) -> None:

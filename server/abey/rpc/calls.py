@@ -22,6 +22,8 @@ class Work(Protocol):
 Ended = Callable[[bytes | BaseException], None]
 """Told once how a request ended: with its encoded result, in the moment in which it is there, or with a failure."""
 
+_NeverBegun = Callable[[asyncio.Task[None]], None]
+
 
 class Calls:
     """At most `limit` at a time. Each ends once: with a result, a failure, or the fault that `_cancelled` holds."""
@@ -43,9 +45,9 @@ class Calls:
         """Runs `work` from the next turn of the loop on: requests begin in the order in which they came."""
         if request_id in self._tasks:
             raise InvalidRequest("a request with this id is in flight")
-        task = asyncio.create_task(self._answered(work, ended))
-        self._tasks[request_id] = task
-        task.add_done_callback(partial(self._finish, request_id, work, ended))
+        never_begun = partial(self._never_begun, request_id, work, ended)
+        task = self._tasks[request_id] = asyncio.create_task(self._answered(request_id, work, ended, never_begun))
+        task.add_done_callback(never_begun)
 
     def cancel(self, request_id: int | str) -> None:
         """Ends the wait of a request; one that is not, or no longer, in flight stays as it is."""
@@ -63,14 +65,20 @@ class Calls:
         for task in self._tasks.values():
             task.cancel()
 
-    async def _answered(self, work: Work, ended: Ended) -> None:
+    async def _answered(self, request_id: int | str, work: Work, ended: Ended, never_begun: _NeverBegun) -> None:
         """Nothing comes between the work and its answer: who attached hears what happens afterwards, afterwards."""
-        ended(await work)
-
-    def _finish(self, request_id: int | str, work: Work, ended: Ended, task: asyncio.Task[None]) -> None:
-        del self._tasks[request_id]
-        work.close()  # it may not even have begun
-        if task.cancelled():
+        self._tasks[request_id].remove_done_callback(never_begun)
+        try:
+            ended(await work)
+        except asyncio.CancelledError:
             ended(self._cancelled)
-        elif error := task.exception():
+        except Exception as error:  # noqa: BLE001  every request is answered, whatever fails
             ended(error)
+        finally:
+            del self._tasks[request_id]  # not by a callback, which would be another turn of the loop
+
+    def _never_begun(self, request_id: int | str, work: Work, ended: Ended, _: asyncio.Task[None]) -> None:
+        """It was cancelled before."""
+        del self._tasks[request_id]
+        work.close()
+        ended(self._cancelled)

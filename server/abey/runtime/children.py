@@ -80,10 +80,9 @@ class Children:
         return entry.machine if entry is not None else None
 
     def took(self, live: Live, records: Sequence[Record]) -> None:
-        created = live.machine.session.created
-        ended = any(isinstance(one.data, Final | Cancelled | Failed | Stopped) for one in records)
-        if created.parent is not None and ended:
-            self._do(self._tell(created.parent, live.id))
+        parent = live.machine.session.created.parent
+        if parent is not None and any(isinstance(one.data, Final | Cancelled | Failed | Stopped) for one in records):
+            self._do(self._tell(parent, live.id))
 
     def gone(self, session: Session) -> None:
         """A session was deleted; if it is a child, nobody will work on its call any more."""

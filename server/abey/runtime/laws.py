@@ -20,16 +20,17 @@ class Lawgiving:
         self._remembering = remembering
 
     def of(self, session: Session) -> Laws:
-        remembered = self._remembering.remembered(session)
-        floors = (*self._floors.of_session(session.created.cwd), *self._unknown())
+        remembered, fault = self._remembering.remembered(session)
+        floors = (*self._floors.of_session(session.created.cwd), *_unknown(fault))
         return Laws(floors, remembered, policies_above(session), read=read_command)
 
     def at(self, cwd: str | Path, workspace: str | None, lent: Lent) -> Laws:
         """For a session that this client might start in `cwd`, with an agent of that workspace if it is of one."""
         about = workspace or str(cwd)
         rules = tuple(one for one in self._remembering.items() if one.scope == "user" or one.workspace == about)
-        return Laws((*self._floors.of_client(str(cwd), lent), *self._unknown()), rules, read=read_command)
+        floors = (*self._floors.of_client(str(cwd), lent), *_unknown(self._remembering.fault))
+        return Laws(floors, rules, read=read_command)
 
-    def _unknown(self) -> tuple[Floor, ...]:
-        fault = self._remembering.fault
-        return () if fault is None else (Floor("rule", Policy(), f"no remembered rule is known: {fault}"),)
+
+def _unknown(fault: str | None) -> tuple[Floor, ...]:
+    return () if fault is None else (Floor("rule", Policy(), f"no remembered rule is known: {fault}"),)

@@ -71,10 +71,12 @@ class Remembering:
         """Why nothing is remembered although something was, in a line."""
         return self._now().fault
 
-    def remembered(self, session: Session) -> tuple[Rule, ...]:
-        """All rules that have a say in the calls of this session, of every scope."""
-        kept = (entry.rule for entry in self._now().entries.values())
-        return (*session.rules, *(rule for rule in kept if is_about(rule, session)))
+    def remembered(self, session: Session) -> tuple[tuple[Rule, ...], str | None]:
+        """All rules that have a say in the calls of this session, of every scope; and `fault`, as of the same look at
+        the file."""
+        now = self._now()
+        kept = [entry.rule for entry in now.entries.values() if is_about(entry.rule, session)]
+        return (*session.rules, *kept), now.fault
 
     def items(self) -> tuple[Rule, ...]:
         """Those that are kept here, oldest first, with the number of calls they have decided."""
@@ -107,7 +109,8 @@ class Remembering:
 
     def used(self, rule_ids: Iterable[str]) -> None:
         """They have decided a call each. Written with the next change, or at the end: a crash forgets the newest."""
-        self._uses.update(rule_ids)
+        for rule_id in rule_ids:
+            self._uses[rule_id] += 1
 
     def close(self) -> None:
         """The counts are written down, if that can be."""

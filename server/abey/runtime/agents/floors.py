@@ -7,6 +7,7 @@ Laws
 
 import logging
 import os
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -144,10 +145,14 @@ def _unchanged(folder: Path) -> float:
 
 def _stamp(path: Path) -> files.Stamp | str | None:
     """The stamp of the file, or why there is none although there is something; None where nothing is there."""
+    is_link = False
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
+        is_link = stat.S_ISLNK(found.st_mode)
+        if is_link:
+            found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return "the link leads nowhere" if path.is_symlink() else None
+        return "the link leads nowhere" if is_link else None
     except OSError as error:
         return escape_line(error.strerror or str(error))
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

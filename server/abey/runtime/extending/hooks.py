@@ -40,9 +40,12 @@ class ExtensionHooks:
 
     async def around(self, session: Session, agent: Agent, request: ModelRequest, ask: Ask) -> ModelAnswer:
         """Raises ModelFailed also where an extension cannot be used: it may be one that guards."""
-        for one in await self.declared.extensions.all():
+        found = await self.declared.extensions.all()
+        for one in found:
             if isinstance(one, Broken):
                 raise ModelFailed("invalid-request", f"the extension {one.name} cannot be used ({one.why}); {WAY_OUT}")
+        if not found:  # nobody's code is to be kept in time
+            return _with_denials(await ask(request), request, agent)
         exchange = Exchange(request, question_fault)
         onion = _Onion(exchange, self.declared, session, agent, ask)
         try:
@@ -161,7 +164,7 @@ def _with_denials(answer: ModelAnswer, request: ModelRequest, agent: Agent) -> M
         tool = agent.tools.get(call.tool)
         if tool is not None and not tool.offered and tool.name not in offered:
             rulings[at] = CallRuling(at, str(tool.definition["extension"]), NOT_OFFERED)
-    return replace(answer, rulings=tuple(rulings[at] for at in sorted(rulings)))
+    return replace(answer, rulings=tuple(rulings[at] for at in sorted(rulings))) if rulings else answer
 
 
 def _told(extension: str, fault: BaseException | None) -> str:

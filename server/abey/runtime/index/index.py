@@ -61,8 +61,10 @@ class Index:
         """These records are durable; their session is written down a little later."""
         if self._database.off:
             return
-        dirty = self._dirty.setdefault(live.id, _Dirty(live, records[0].rev - 1, []))
-        dirty.records.extend(records)
+        dirty = self._dirty.get(live.id)
+        if dirty is None:
+            dirty = self._dirty[live.id] = _Dirty(live, records[0].rev - 1, [])
+        dirty.records += records
         if self._later is None:
             self._later = asyncio.create_task(self._flush_later())
 
