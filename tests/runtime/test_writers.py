@@ -67,6 +67,17 @@ async def test_a_failure_keeps_nothing_of_what_it_was_about() -> None:
         gc.enable()
 
 
+async def test_work_that_finds_all_threads_busy_begins_once_whoever_waited_for_another_goes_on() -> None:
+    writers, order = Writers(1), list[str]()
+
+    async def wait(name: str) -> None:
+        await done_by(writers, order.append, f"{name} is done")
+        order.append(f"{name} goes on")
+
+    await asyncio.gather(wait("a"), wait("b"), wait("c"))
+    assert order == [f"{name} {what}" for name in "abc" for what in ("is done", "goes on")]
+
+
 async def test_whoever_does_not_wait_any_more_is_told_nothing() -> None:
     writers, gate = Writers(1), threading.Event()
     given_up = asyncio.ensure_future(done_by(writers, gate.wait))

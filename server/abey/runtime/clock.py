@@ -15,7 +15,10 @@ class SystemClock:
     """Time and chance as the system has them."""
 
     def now(self) -> str:
-        return timestamp(time.time_ns() // 1_000_000)
+        return timestamp(self.millis())
+
+    def millis(self) -> int:
+        return time.time_ns() // 1_000_000
 
     def entropy(self) -> bytes:
         return os.urandom(32)
@@ -34,6 +37,9 @@ class VirtualClock:
 
     def now(self) -> str:
         return _rfc3339(_EPOCH + timedelta(seconds=self.seconds))
+
+    def millis(self) -> int:
+        return millis_of(self.now())
 
     def entropy(self) -> bytes:
         self._drawn += 1

@@ -11,7 +11,6 @@ from typing import Protocol
 from abey.core.session import Session
 from abey.errors import AbeyError
 from abey.runtime import retention
-from abey.runtime.clock import millis_of
 from abey.runtime.live import Live
 from abey.runtime.partials import wanted
 from abey.runtime.peeking import peek
@@ -137,7 +136,7 @@ class Collector:
             return ()
 
     def _millis(self) -> int:
-        return millis_of(self._clock.now())
+        return self._clock.millis()
 
 
 def _rests(live: Live) -> bool:

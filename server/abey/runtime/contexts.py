@@ -8,7 +8,7 @@ from abey.core.machine import Context
 from abey.core.policy import NO_LAWS, Laws
 from abey.core.session import Session
 from abey.runtime.agents.versions import Versions
-from abey.runtime.clock import millis_of, timestamp
+from abey.runtime.clock import timestamp
 from abey.runtime.disk import DiskFloor
 from abey.runtime.isolation import isolates
 from abey.runtime.live import Live
@@ -24,7 +24,7 @@ class Contexts:
         self._disk = DiskFloor(ports.store.state_dir, ports.store.space)
 
     def refuse_full_disk(self) -> None:
-        self._disk.check(millis_of(self._ports.clock.now()))
+        self._disk.check(self._ports.clock.millis())
 
     async def prepare(self, live: Live, event: Event) -> None:
         """A call that is to run needs its tool: where that is known only once its source was asked, it is asked now,
@@ -59,7 +59,7 @@ class Contexts:
 
     def _of(self, agent: Agent, latest: Agent, live: Live | None, *, draining: bool) -> Context:
         ports, session = self._ports, live.machine.session if live else None
-        millis = millis_of(ports.clock.now())
+        millis = ports.clock.millis()
         return Context(
             millis=millis,
             entropy=ports.clock.entropy(),

@@ -45,9 +45,9 @@ class Kept:
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Live:
     """`agent` is the version that the running step began with; `failure` says why nothing is accepted any more;
-    `writing` while a thread has the journal; `kept` is the last snapshot; `warned` once it was said that the session
-    is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged; `family` are the
-    children that work on its open calls: they are in memory for as long as it is.
+    `writing` while a thread has the journal, or is to get it; `kept` is the last snapshot; `warned` once it was said
+    that the session is nearly full; `lost` are the texts in it that stand for blobs that are missing or damaged;
+    `family` are the children that work on its open calls: they are in memory for as long as it is.
 
     `runs` and `calls` hold who waits for the end of a run (by generation) or of a started call (by its id);
     `questions` are the tools that wait for an answer, by invocation, and `so_far` is what the started and unfinished
@@ -105,9 +105,9 @@ class Live:
                 self.calls.setdefault(data.call_id, asyncio.get_running_loop().create_future())
         if not self.calls:
             return
-        running = (call for call in open_calls(self.machine.session) if call.state == "running")
-        at_work = {call.call_id for call in running if call.question is None}
-        for call_id in set(self.calls) - at_work:
+        calls = open_calls(self.machine.session)
+        at_work = {call.call_id for call in calls if call.state == "running" and call.question is None}
+        for call_id in self.calls.keys() - at_work:
             waiter = self.calls.pop(call_id)
             if not waiter.done():
                 waiter.set_result(None)

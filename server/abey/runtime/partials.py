@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from abey.core.session import Session, open_calls
 from abey.runtime.live import Live
@@ -28,15 +29,16 @@ NEXT_SECONDS = 0.5
 
 @dataclass(slots=True, eq=False)
 class _Keeper:
-    """Writes the output of one call as it grows, one write at a time."""
+    """Writes the output of one call as it grows, one write at a time. `file` is there from the first try on, and made
+    by `make`: most calls need none."""
 
-    file: PartialFile
+    make: Callable[[], PartialFile]
+    file: PartialFile | None = None
     so_far: SoFar = field(default_factory=SoFar)
     written: int = 0
     pause: float = FIRST_SECONDS
     timer: asyncio.TimerHandle | None = None
     writing: asyncio.Task[None] | None = None
-    has_tried: bool = False
     has_failed: bool = False
 
     def grew(self) -> None:
@@ -55,12 +57,13 @@ class _Keeper:
 
     async def write(self) -> None:
         """Everything that is there by now. What cannot be written is not tried again: it is in memory still."""
-        size, self.has_tried = self.so_far.size, True
+        size, file = self.so_far.size, self.file or self.make()
+        self.file = file
         try:
-            await asyncio.to_thread(self.file.write, self.so_far.text())
+            await asyncio.to_thread(file.write, self.so_far.text())
             self.written = size
         except OSError as error:
-            log.warning("%s: the output so far cannot be kept: %s", self.file.name, error)
+            log.warning("%s: the output so far cannot be kept: %s", file.name, error)
             self.has_failed = True
 
     async def rest(self) -> None:
@@ -83,7 +86,7 @@ class Partials:
 
     def begin(self, live: Live, call_id: str, invocation_id: str) -> Callable[[Progress], None]:
         """What the tool of this invocation tells its news to."""
-        keeper = self._keepers[invocation_id] = _Keeper(self._store.partial(live.id, invocation_id))
+        keeper = self._keepers[invocation_id] = _Keeper(partial(self._store.partial, live.id, invocation_id))
         live.so_far[invocation_id] = keeper.so_far
 
         def tell(news: Progress) -> None:
@@ -105,7 +108,7 @@ class Partials:
         await keeper.rest()
         if told:
             live.so_far.pop(invocation_id, None)
-            if keeper.has_tried:
+            if keeper.file is not None:
                 await self._remove(keeper.file)
         elif keeper.so_far.size > keeper.written and not keeper.has_failed:
             await keeper.write()

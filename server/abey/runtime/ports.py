@@ -29,8 +29,10 @@ class Clock(Protocol):
     """The only source of time and chance."""
 
     def now(self) -> str:
-        """RFC 3339, UTC, milliseconds, `Z`."""
+        """RFC 3339, UTC, milliseconds, `Z`; `millis` is the same, since 1970."""
         ...
+
+    def millis(self) -> int: ...
 
     def entropy(self) -> bytes:
         """32 random bytes."""

@@ -21,7 +21,6 @@ class Recording:
         self.parking = Parking()
         self._store = store
         self._saved: set[str] = set()
-        self._turn = asyncio.Semaphore(WRITERS)
         self._writers = Writers(WRITERS)
 
     async def create(self, done: Transition) -> Journal:
@@ -30,13 +29,12 @@ class Recording:
 
     async def append(self, live: Live, done: Transition) -> None:
         """Its records are durable when this returns. Raises TooLarge, and then nothing was written; RecordFailed."""
-        async with self._turn:
-            live.writing = True
-            try:
-                await asyncio.get_running_loop().run_in_executor(self._writers, self._append, live, done)
-            finally:
-                live.writing = False
-                self.parking.wrote(live)
+        live.writing = True
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._writers, self._append, live, done)
+        finally:
+            live.writing = False
+            self.parking.wrote(live)
 
     def _create(self, done: Transition) -> Journal:
         session = done.machine.session

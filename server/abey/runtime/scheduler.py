@@ -211,7 +211,7 @@ class Scheduler:
         waits = deadlines(live.machine.session)
         if not waits:
             return
-        now = millis_of(self._ports.clock.now())
+        now = self._ports.clock.millis()
         left = [millis for millis in (millis_of(one) - now for one in waits) if millis > 0]
         if left:
             self._wake(live, min(left) / 1000, TimePassed(), "alarm")

@@ -4,9 +4,9 @@ of the processor for handing each over than it takes to write.
 
 import asyncio
 import weakref
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import SimpleQueue
 from threading import Thread
@@ -63,19 +63,24 @@ class _Work:
             result = self.function(*self.arguments)
         except BaseException as raised:  # noqa: BLE001  whoever waits gets it
             error = raised
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        try:
             self.loop.call_soon_threadsafe(self.tell, self.answer, result, error)
-        del self, error  # the frames of an error keep this one, and all that is in it
+        except RuntimeError:
+            return  # the loop is closed, and nobody waits any more
+        finally:
+            del self, error  # the frames of an error keep this one, and all that is in it
 
 
 class Writers(Executor):
     """For `run_in_executor` of the loop that runs: as many threads as have had work at one time, at most `most`. They
-    end once nobody has this any more."""
+    end once nobody has this any more. Work that finds all of them busy begins once whoever waited for another goes on.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._threads = 0
         self._at_work = 0
+        self._waiting: deque[_Work] = deque()
         self._queue: SimpleQueue[_Work | None] = SimpleQueue()
         weakref.finalize(self, self._queue.put, None)
 
@@ -83,22 +88,30 @@ class Writers(Executor):
         """A future of the loop, which asyncio hands on as it is: one of threads costs more than the write."""
         loop = asyncio.get_running_loop()
         answer = _Answer(loop)
-        if self._threads < min(self._at_work + 1, self._most):
+        work = _Work(loop, answer, function, arguments, self._tell)
+        if self._waiting or self._at_work == self._most:
+            self._waiting.append(work)
+        else:
+            self._begin(work)
+        return answer
+
+    def _begin(self, work: _Work) -> None:
+        self._at_work += 1
+        if self._threads < self._at_work:
             Thread(target=_work, args=(self._queue,), name=f"writer-{self._threads}", daemon=True).start()
             self._threads += 1
-        self._at_work += 1
-        self._queue.put(_Work(loop, answer, function, arguments, self._tell))
-        return answer
+        self._queue.put(work)
 
     def _tell(self, answer: _Answer, result: Any, error: BaseException | None) -> None:
         self._at_work -= 1
-        if answer.done():
-            return  # whoever waited was cancelled
-        if error is None:
-            answer.set_result(result)
-        else:
-            answer.set_exception(error)
-        answer.told()
+        if not answer.done():  # else whoever waited was cancelled
+            if error is None:
+                answer.set_result(result)
+            else:
+                answer.set_exception(error)
+            answer.told()
+        if self._waiting:
+            self._begin(self._waiting.popleft())
 
 
 def _work(queue: SimpleQueue[_Work | None]) -> None:

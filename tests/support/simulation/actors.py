@@ -22,6 +22,7 @@ from abey.protocol.blocks import TextBlock
 from abey.protocol.session import Usage
 from abey.protocol.transcript import Question
 from abey.runtime.capabilities import CapabilityStates
+from abey.runtime.clock import millis_of
 from abey.runtime.models.strictness import fault_of
 from abey.runtime.ports import Delta, NoToolbox, OnDelta, Progress, ToolCall
 from abey.runtime.tools.sandbox.sandbox import Found
@@ -62,6 +63,9 @@ class Actors:
     def now(self) -> str:
         moment = EPOCH + timedelta(seconds=asyncio.get_running_loop().time() + self.skew)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def millis(self) -> int:
+        return millis_of(self.now())
 
     def entropy(self) -> bytes:
         return self.chance.randbytes(32)

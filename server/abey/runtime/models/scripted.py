@@ -94,13 +94,21 @@ def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:
         raise ModelFailed("invalid-output", "the answer was cut inside a tool call")
     thinking: tuple[Block, ...] = (ThinkingBlock(text=entry.thinking),) if entry.thinking else ()
     answer: tuple[Block, ...] = (TextBlock(text=text),) if text else ()
-    usage = Usage(input_tokens=entry.usage.input, output_tokens=entry.usage.output)
-    return ModelAnswer(blocks=thinking + answer, calls=calls, finish_reason=reason, usage=usage)
+    return ModelAnswer(blocks=thinking + answer, calls=calls, finish_reason=reason, usage=_usage(entry))
+
+
+@once
+def _usage(entry: ScriptEntry) -> Usage:
+    return Usage(input_tokens=entry.usage.input, output_tokens=entry.usage.output)
 
 
 def _call(call: ScriptedCall, own_id: str) -> AskedCall:
-    text = _ENCODER.encode(call.arguments) if call.raw_arguments is None else call.raw_arguments
-    return AskedCall(id=own_id if call.id is None else call.id, tool=call.tool, arguments=text)
+    return AskedCall(id=own_id if call.id is None else call.id, tool=call.tool, arguments=_arguments(call))
+
+
+@once
+def _arguments(call: ScriptedCall) -> str:
+    return _ENCODER.encode(call.arguments) if call.raw_arguments is None else call.raw_arguments
 
 
 def _is_json(text: str) -> bool:

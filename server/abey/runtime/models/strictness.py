@@ -119,7 +119,7 @@ def _id_fault(ids: list[str], known: Names) -> str | None:
 
 
 def _spell(well: bool, message: Message) -> bool:
-    return well and not any(map(_is_broken, _message_texts(message)))
+    return well and not _is_broken("".join(_message_texts(message)))
 
 
 _SPELLING = Fold(True, _spell)

@@ -4,6 +4,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from pydantic import Field, StrictBool, StrictInt, ValidationError
@@ -178,7 +179,7 @@ def _payload(record: Record, place: _Place, blobs: dict[str, bytes]) -> bytes:
             payload, documents = _thinned(record, place, blobs)
     except RecursionError:
         raise _nests_too_deep(kind) from None
-    if nesting(payload) > NESTING_LIMIT or any(nesting(text) > NESTING_LIMIT for text in documents):
+    if max(map(nesting, (payload, *documents))) > NESTING_LIMIT:
         raise _nests_too_deep(kind)
     return payload
 
@@ -209,7 +210,7 @@ def _json(record: Record, place: _Place, data: Json, pointers: Sequence[str] = (
     outcomes = f'"outcomes":{json_text([one.wire() for one in record.outcomes])},' if record.outcomes else ""
     request = f'"request":{json_text(dict(sorted(record.request.wire().items())))},' if record.request else ""
     text = (
-        f'{{"at":{json_text(record.at)},{blobs}"data":{json_text(data)},"first":{place.first},{ignorable}'
+        f'{{"at":{encode_basestring_ascii(record.at)},{blobs}"data":{json_text(data)},"first":{place.first},{ignorable}'
         f'"last":{place.last},{outcomes}"prev":"{place.prev:08x}",{request}"rev":{record.rev},'
         f'"type":"{record.data.type}","v":{FORMAT_VERSION}}}'
     )

@@ -10,8 +10,8 @@ _BRACKET_OR_STRING = re.compile(rb'[\[{\]}]|"[^"\\]*(?:\\.[^"\\]*)*"')
 
 def nesting(payload: bytes) -> int:
     """How many levels of arrays and objects the JSON has, or fewer than NESTING_LIMIT where that is plain to see."""
-    if payload.count(b"[") + payload.count(b"{") <= NESTING_LIMIT:
-        return 0
+    if len(payload) <= 2 * NESTING_LIMIT or payload.count(b"[") + payload.count(b"{") <= NESTING_LIMIT:
+        return 0  # each level is a bracket at its beginning and one at its end
     deepest = level = 0
     for found in _BRACKET_OR_STRING.finditer(payload):
         match found[0]:

@@ -39,6 +39,10 @@ def no_blobs(_: Reference) -> bytes:
     raise BlobLost("missing")
 
 
+json_text = ascii_encoder(sort_keys=False)
+"""JSON in ASCII, without spaces; objects keep their order. Raises ValueError for NaN and Infinity; RecursionError."""
+
+
 class Deflater:
     """Takes the large values out of one record: `blobs` are their bytes by hash, `pointers` where they stood, and
     `documents` those of the blobs that are JSON. What stays is as it came.
@@ -108,15 +112,6 @@ def inflate(data: dict[str, Any], pointers: Sequence[str], fetch: Fetch) -> tupl
             place[key] = f"[{loss.how}: blob {reference.sha256}, {reference.bytes} bytes]"
             lost.append(place[key])
     return tuple(lost)
-
-
-def json_text(value: Json) -> str:
-    """JSON in ASCII, without spaces; objects keep their order. Raises ValueError for NaN and Infinity;
-    RecursionError."""
-    return _encode(value)
-
-
-_encode = ascii_encoder(sort_keys=False)
 
 
 def below(pointer: str, key: str | int) -> str:

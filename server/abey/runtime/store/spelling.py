@@ -20,36 +20,50 @@ Carried = dict[str, str]
 def spelled(data: RecordData, carried: Mapping[str, str]) -> dict[str, Json]:
     """The JSON value of `data`, without members that have their default or are `carried`, and without what it says
     twice. JSON values inside are theirs, and stay as they came; a required one may be null."""
-    return {
-        alias: value if type(value) in LEAVES else plain(value, is_short)
-        for (alias, _, _, _, is_short, _), value in _told(data, carried)
-    }
+    told = dict[str, Json]()
+    values, said = once(data, carried, plain)
+    for alias, name, known, is_carried, is_short, _ in _members(type(data)):
+        value = values[name]
+        if is_carried:
+            known = carried.get(alias, known)
+        elif name in said:
+            known = said[name]
+        if known is _REQUIRED or (value is not known and value != known):
+            told[alias] = value if type(value) in _AS_THEY_CAME else plain(value, is_short)
+    return told
 
 
 def deflated(data: RecordData, carried: Mapping[str, str], deflater: Deflater) -> dict[str, Json]:
     """The same, and `deflater` has what was taken out of it. Raises as Deflater does."""
+    told, (values, _) = spelled(data, carried), once(data, carried, plain)
     return {
-        member.alias: _deflated_member(value, member, deflater, below("", member.alias))
-        for member, value in _told(data, carried)
+        member.alias: _deflated_member(values[member.name], member, deflater, below("", member.alias))
+        for member in _members(type(data))
+        if member.alias in told
     }
 
 
 LEAVES = frozenset({str, int, float, bool, type(None)})
 """Of the values in which there is nothing else."""
 
+_AS_THEY_CAME = LEAVES | {dict, list}
+"""Of the values that stay what they are: nothing in an object or an array is ours."""
+
 
 def plain(value: Any, is_short: bool = False) -> Json:
     """As `Wire.wire` spells it, by alias, in a third of the time; `is_short`: a bare tag will do."""
-    if type(value) in LEAVES:
+    if type(value) in _AS_THEY_CAME:
         return value
-    if isinstance(value, BaseModel):
-        told = {
-            each.alias: one if type(one) in LEAVES else plain(one, each.is_short) for each, one in _members_of(value)
-        }
-        return _shortened(told) if is_short else told
     if isinstance(value, tuple):
         return [plain(each) for each in value]
-    return value
+    if not isinstance(value, BaseModel):
+        return value
+    told, values = dict[str, Json](), vars(value)
+    for alias, name, absent, _, may_be_short, _ in _members(type(value)):
+        one = values[name]
+        if one is not absent:
+            told[alias] = one if type(one) in _AS_THEY_CAME else plain(one, may_be_short)
+    return _shortened(told) if is_short else told
 
 
 def carry(data: RecordData, carried: Carried) -> None:
@@ -92,21 +106,6 @@ class _Member(NamedTuple):
 
 _REQUIRED = object()
 """The default of what must be there: nothing else is equal to it."""
-
-
-def _told(data: RecordData, carried: Mapping[str, str]) -> list[tuple[_Member, Any]]:
-    told = []
-    values, said = once(data, carried, plain)
-    for member in _members(type(data)):
-        alias, name, known, is_carried, _, _ = member
-        value = values[name]
-        if is_carried:
-            known = carried.get(alias, known)
-        elif name in said:
-            known = said[name]
-        if known is _REQUIRED or (value is not known and value != known):
-            told.append((member, value))
-    return told
 
 
 def _deflated(value: Any, deflater: Deflater, pointer: str, is_short: bool = False) -> Json:

@@ -5,7 +5,6 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from abey.runtime.clock import millis_of
 from abey.runtime.ports import Clock
 from abey.runtime.tools.descriptors import completed
 
@@ -44,7 +43,7 @@ class Countdown:
     async def _goes_by(self) -> bool:
         """Whether the time was over before something changed."""
         self._changed.clear()
-        changing, begun = asyncio.ensure_future(self._changed.wait()), millis_of(self._clock.now())
+        changing, begun = asyncio.ensure_future(self._changed.wait()), self._clock.millis()
         waited = {changing} if self._pauses else {changing, asyncio.ensure_future(self._slept())}
         try:
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
@@ -52,7 +51,7 @@ class Countdown:
             for one in waited:
                 one.cancel()
         if len(waited) > 1:
-            self._left -= max(0, millis_of(self._clock.now()) - begun) / 1000  # somebody may have set it back
+            self._left -= max(0, self._clock.millis() - begun) / 1000  # somebody may have set it back
         return any(one is not changing and one.done() and not one.cancelled() for one in waited)
 
     async def _slept(self) -> bool:

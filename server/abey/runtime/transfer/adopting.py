@@ -9,7 +9,6 @@ from abey.core.replay import recover
 from abey.protocol.base import Json
 from abey.protocol.journal import Created, Record
 from abey.runtime.agents.versions import Versions
-from abey.runtime.clock import millis_of
 from abey.runtime.disk import DiskFloor
 from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
@@ -45,7 +44,7 @@ class Adopting:
     async def _adopt(
         self, records: tuple[Record, ...], configs: Mapping[str, Json], wholes: Mapping[str, bytes]
     ) -> Live:
-        self._disk.check(millis_of(self._ports.clock.now()))
+        self._disk.check(self._ports.clock.millis())
         created = records[0].data
         if not isinstance(created, Created):
             raise ValueError("a session begins with created")
