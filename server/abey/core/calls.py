@@ -22,12 +22,12 @@ def decorators_of(disposition: AnyDisposition) -> tuple[AnyDecorator, ...]:
 def isolation_of(verdict: j.CallDecided) -> RunIsolated | None:
     """The sandbox that the call runs in, by itself or once it is approved; None where it needs none."""
     base = base_disposition(verdict.disposition)
-    return base if isinstance(base, RunIsolated) else verdict.isolation
+    return base if type(base) is RunIsolated else verdict.isolation
 
 
 def waits_for_somebody(verdict: j.CallDecided) -> bool:
     """True where nothing here runs the call by itself."""
-    return not verdict.runnable or isinstance(base_disposition(verdict.disposition), Defer)
+    return not verdict.runnable or type(base_disposition(verdict.disposition)) is Defer
 
 
 def update_call(call: Call, record: j.Record) -> Call:

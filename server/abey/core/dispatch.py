@@ -36,8 +36,8 @@ def dispatch(draft: Draft) -> Draft:
 def startable(session: Session) -> tuple[Call, ...]:
     """The open calls that the next tool phase would start, in model order."""
     calls = open_calls(session)
-    asking = bool(calls) and asks_first(session)
-    return tuple([call for call in calls if call.state == "approved" or (_runs_by_itself(call) and not asking)])
+    asking = asks_first(calls)
+    return tuple([call for call in calls if call.state == "approved" or (not asking and _runs_by_itself(call))])
 
 
 def continue_phase(draft: Draft) -> Draft:

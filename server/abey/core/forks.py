@@ -17,11 +17,9 @@ from abey.protocol.session import Usage
 from abey.shared.values import replace
 
 
-def forked(session: Session, record: Record) -> Session:
-    """The session after `record`: a fork that leaves its source there, or as it is."""
+def forked(session: Session) -> Session:
+    """The session after the last record that it has from its source: a fork, which leaves that there."""
     created = session.created
-    if record.rev != created.forked_at:
-        return session
     ran = frozenset(created.ran or ())
 
     def warn(call: Call) -> Call:

@@ -103,7 +103,7 @@ def _let_run(draft: Draft, call: Call) -> Draft:
     reason = base.reason if isinstance(base, Defer) else None
     verdict = call.verdict.model_copy(update={"runnable": True, "reason": reason})
     draft = draft.write(verdict)
-    if waits_for_somebody(verdict) or holds(draft) or asks_first(draft.session):
+    if waits_for_somebody(verdict) or holds(draft) or asks_first(open_calls(draft.session)):
         return draft
     return start_call(draft, current(draft.session, call), background=True)
 

@@ -85,10 +85,11 @@ def marked(session: Session, rev: int) -> Row[Turn]:
     if turn is None:
         return session.turns
     last = turn.marks[-1] if turn.marks else _last_mark(session.turns)
-    steps = last.steps if turn.marks else 0
-    if (last.tries, steps, last.context_tokens) == (session.tries, turn.steps, session.context_tokens):
+    steps, tries, tokens = turn.steps, session.tries, session.context_tokens
+    counted = last.steps if turn.marks else 0
+    if counted == steps and last.tries == tries and last.context_tokens == tokens:
         return session.turns
-    mark = Mark(rev, session.tries, turn.steps, session.context_tokens)
+    mark = Mark(rev, tries, steps, tokens)
     return session.turns.with_last(replace(turn, marks=(*turn.marks, mark)))
 
 
@@ -199,7 +200,10 @@ def _notes(line: Line, revision: int) -> tuple[NoteEntry, ...]:
 
 
 def _last_mark(turns: Sequence[Turn]) -> Mark:
-    return next((turn.marks[-1] for turn in reversed(turns) if turn.marks), Mark(0))
+    for turn in reversed(turns):
+        if turn.marks:
+            return turn.marks[-1]
+    return Mark(0)
 
 
 def _by(rev: int | None, revision: int) -> bool:

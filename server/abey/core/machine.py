@@ -243,4 +243,4 @@ class Draft:
 
     def end(self, invocation_id: str) -> "Draft":
         live = tuple([one for one in self.work.live if one.invocation_id != invocation_id])
-        return self.with_work(replace(self.work, live=live))
+        return replace(self, work=replace(self.work, live=live))

@@ -115,7 +115,7 @@ def told_rule(rule: AnyRule) -> Json:
 
 
 def denies(rule: AnyRule) -> bool:
-    return isinstance(base_disposition(rule.disposition), Deny)
+    return type(base_disposition(rule.disposition)) is Deny
 
 
 def _in_part(script: Script, wanted: Json) -> Match:

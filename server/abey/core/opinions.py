@@ -25,15 +25,15 @@ class Opinion:
 def opinion(disposition: AnyDisposition, rule: AnyRule | None = None, link: Link | None = None) -> Opinion:
     """What a rule says, or a default."""
     base = base_disposition(disposition)
-    own = rule if isinstance(rule, PolicyRule) else None
+    own = rule if type(rule) is PolicyRule else None
     of_rule = own.expire_seconds if own else None
     return Opinion(
         disposition,
         rule,
         link,
         serial=bool(own and own.serial),
-        expire_seconds=(base.expire_seconds if isinstance(base, Defer) else None) or of_rule,
-        isolation=base if isinstance(base, RunIsolated) else None,
+        expire_seconds=(base.expire_seconds if type(base) is Defer else None) or of_rule,
+        isolation=base if type(base) is RunIsolated else None,
     )
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from abey.core.call import Call
 from abey.core.calls import update_call
-from abey.core.edits import IllegalRecord, entries_with, map_open_calls, turns_with, with_answer
+from abey.core.edits import IllegalRecord, entries_with, map_open_calls, with_answer
 from abey.core.forks import forked, made_at
 from abey.core.idempotency import noted
 from abey.core.lines import marked, rewound
 from abey.core.notes import repair_note
 from abey.core.seeds import seeded
-from abey.core.session import NoteEntry, Session, Turn
+from abey.core.session import NoteEntry, Session
 from abey.core.session_rules import with_rules
 from abey.core.titles import titled
 from abey.core.transitions import transition_after
@@ -64,7 +64,7 @@ def apply(session: Session | None, record: j.Record) -> Session:
         requests=noted(after.requests, record),
         transition=transition_after(after, data),
     )
-    return forked(after, record)
+    return forked(after) if record.rev == after.created.forked_at else after
 
 
 def recover(session: Session) -> Session:
@@ -105,25 +105,22 @@ def _created(record: j.Record) -> Session:
         title=record.data.title,
         requests=noted({}, record),
     )
-    return forked(session, record)
+    return forked(session) if record.rev == session.created.forked_at else session
 
 
 def _call_record(session: Session, data: j.RecordData, record: j.Record) -> Session:
     call_id = getattr(data, "call_id", None)
-    batch = session.batch
+    turn, batch = session.turns.last, session.batch
     calls = batch.calls if batch is not None else ()
     place = next((place for place, call in enumerate(calls) if call.call_id == call_id), None)
-    if batch is None or place is None:
+    if turn is None or batch is None or place is None:
         raise IllegalRecord(f"record {record.rev}: {data.type} names call {call_id}, which is not open")
     counted = type(data) is j.CallDecided and all(call.verdict is None for call in calls)
     # of many calls the others are not looked at: an answer may have thousands
     after = (*calls[:place], update_call(calls[place], record), *calls[place + 1 :])
     changed = replace(batch, calls=after, dispatched_rev=batch.dispatched_rev or record.rev)
-
-    def swap(turn: Turn) -> Turn:
-        return replace(turn, entries=entries_with(turn, batch, changed), steps=turn.steps + counted)
-
-    turns = turns_with(session, swap)
+    turn = replace(turn, entries=entries_with(turn, batch, changed), steps=turn.steps + counted)
+    turns = session.turns.with_last(turn)
     if type(data) is j.CallStarted and data.child_id is not None:
         return replace(session, turns=turns, children=(*session.children, data.child_id))
     return replace(session, turns=turns)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from abey.core.call import Call
 from abey.core.calls import base_disposition
 from abey.core.conversation import CallRuling
-from abey.core.session import Session, open_calls
 from abey.protocol import journal as j
 from abey.protocol.blocks import ProposedCall
 from abey.protocol.policy import Deny
@@ -55,6 +54,6 @@ def question_first(call: Call) -> Question | None:
     return call.ruling.question if call.ruling is not None and not call.may_have_run else None
 
 
-def asks_first(session: Session) -> bool:
-    """Whether somebody is asked about a call of the open batch before it runs."""
-    return any(call.asked_about for call in open_calls(session))
+def asks_first(open_calls: Iterable[Call]) -> bool:
+    """Whether somebody is asked about one of the open calls before it runs."""
+    return any(call.asked_about for call in open_calls)

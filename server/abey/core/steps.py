@@ -93,24 +93,24 @@ def close_leftovers(draft: Draft) -> Draft:
 
 def step_over(draft: Draft) -> Draft:
     """The foreground of a step is done."""
-    active = draft.work.run
-    counted = replace(active, steps=active.steps + 1) if active else None
-    return draft.with_work(replace(draft.work, phase="none", run=counted))
+    work = draft.work
+    counted = replace(work.run, steps=work.run.steps + 1) if work.run else None
+    return replace(draft, work=replace(work, phase="none", run=counted))
 
 
 def _settle_once(draft: Draft) -> Draft:
-    batch = draft.session.batch
+    batch, work = draft.session.batch, draft.work
     if batch is not None and batch.settled:
         return commit_batch(draft, batch)
-    if draft.work.closing is not None:
-        return draft if draft.work.live else finish_closing(draft)
-    if draft.work.phase == "tools":
+    if work.closing is not None:
+        return draft if work.live else finish_closing(draft)
+    if work.phase == "tools":
         return _continue_tools(draft)
-    if draft.work.phase == "none" and draft.work.run is not None:
-        return _advance(draft, draft.work.run)
-    if draft.work.run is None and draft.work.promised:
-        first, *others = draft.work.promised
-        return draft.with_work(replace(draft.work, run=first, promised=tuple(others), rested=frozenset()))
+    if work.phase == "none" and work.run is not None:
+        return _advance(draft, work.run)
+    if work.run is None and work.promised:
+        first, *others = work.promised
+        return draft.with_work(replace(work, run=first, promised=tuple(others), rested=frozenset()))
     return draft
 
 
@@ -150,10 +150,14 @@ def _advance(draft: Draft, active: ActiveRun) -> Draft:
     after = _begin_step(draft, state)
     if after is not draft or (run.patient and not run.synchronous):
         return after
-    asking = {call.call_id for call in open_calls(session) if call.question is not None}
-    mine = [one for one in draft.work.live if one.child_id is None or run.synchronous]
-    awaited = any(one.call_id in active.awaits - asking for one in mine)
-    return draft if awaited else end_run(draft, "waiting")
+    return draft if active.awaits and _awaited(draft, active) else end_run(draft, "waiting")
+
+
+def _awaited(draft: Draft, active: ActiveRun) -> bool:
+    """Whether a call is in flight that the run waits for, and which asks nobody."""
+    asking = {call.call_id for call in open_calls(draft.session) if call.question is not None}
+    mine = [one for one in draft.work.live if one.child_id is None or active.run.synchronous]
+    return any(one.call_id in active.awaits - asking for one in mine)
 
 
 def _has_work(draft: Draft) -> bool:

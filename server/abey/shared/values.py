@@ -11,9 +11,6 @@ class Referable:
     __slots__ = ("__weakref__",)
 
 
-_copiers: dict[tuple[Any, ...], Callable[..., Any]] = {}
-"""By a class and the names of the members that change: (value, the new members by name) -> the copy."""
-
 if TYPE_CHECKING:
     # so that the members are checked, and that nothing sets one
     from dataclasses import dataclass as dataclass
@@ -28,11 +25,18 @@ else:
     def replace(value: Any, /, **changes: Any) -> Any:
         """The same value with other members. Its class is a dataclass with slots that keeps all that its `__init__` is
         given. Raises TypeError for a member that there is not."""
-        key = (value.__class__, *changes)
-        copy = _copiers.get(key)
-        if copy is None:
-            copy = _copiers[key] = _copier(*key)
-        return copy(value, **changes)
+        return _copiers[value.__class__, *changes](value, changes)
+
+
+class _Copiers(dict[tuple[Any, ...], Callable[..., Any]]):
+    """By a class and the names of the members that change: (value, the new members by name) -> the copy."""
+
+    def __missing__(self, key: tuple[Any, ...]) -> Callable[..., Any]:
+        copy = self[key] = _copier(*key)
+        return copy
+
+
+_copiers = _Copiers()
 
 
 def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
@@ -40,9 +44,9 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     names = [field.name for field in dataclasses.fields(kind)]
     if unknown := set(changed) - set(names):
         raise TypeError(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
-    sets = [f"    _new.{name} = {name if name in changed else f'_old.{name}'}" for name in names]
-    lines = [f"def copy(_old, /, {', '.join(changed)}):", "    _new = _made(_kind)", *sets, "    return _new"]
-    known: dict[str, Any] = {"_kind": kind, "_made": object.__new__}
+    sets = [f"    new.{name} = " + (f"changes[{name!r}]" if name in changed else f"old.{name}") for name in names]
+    lines = ["def copy(old, changes):", "    new = made(kind)", *sets, "    return new"]
+    known: dict[str, Any] = {"kind": kind, "made": object.__new__}
     exec("\n".join(lines), known)
     copy: Callable[..., Any] = known["copy"]
     return copy
