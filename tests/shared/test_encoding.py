@@ -51,3 +51,9 @@ def test_what_is_nested_too_deep_is_refused() -> None:
     value.append(value)
     with pytest.raises(RecursionError):
         ascii_encoder(sort_keys=False)(value)
+
+
+def test_where_python_has_no_such_encoder_it_writes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = [ascii_encoder(sort_keys=False)(value) for value in VALUES]
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    assert [ascii_encoder(sort_keys=False)(value) for value in VALUES] == quick
