@@ -55,7 +55,7 @@ test("a session works in the folder of the active file, else in one that is pick
     place.file("both.code-workspace", JSON.stringify({ folders: [{ path: "one" }, { path: "two" }] }));
   });
   await desk.during(async ({ workbench, place, code }) => {
-    await workbench.open(code.workspace(join(place.work, "both.code-workspace")));
+    await desk.folders(join(place.work, "both.code-workspace"));
     const started = async (prompt: string, pick: () => Promise<void>): Promise<string | undefined> => {
       await workbench.command("Abey: Start Session…");
       await pick();

@@ -1,6 +1,6 @@
 // A real VS Code: its server on this machine's loopback, all that it keeps in one folder.
 import { spawn, execFile, type ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, openSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -89,6 +89,14 @@ export class Code {
   /** Of a window with the folders that a `.code-workspace` names. */
   workspace(path: string): string {
     return `http://127.0.0.1:${this.port}/?workspace=${encodeURIComponent(path)}`;
+  }
+
+  /** Whether VS Code has written down what a `.code-workspace` says, for the next window to begin with. */
+  keepsWorkspace(): boolean {
+    const kept = join(this.data, "data/User/caches/CachedConfigurations/workspaces");
+    const files = existsSync(kept) ? readdirSync(kept).map((id) => join(kept, id, "workspace.json")) : [];
+    // It is made, and then filled
+    return files.some((file) => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0);
   }
 
   /** Of a window without a folder. */

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { Browser, type Size } from "./browser";
 import { Code } from "./code";
 import { Place } from "./place";
+import { until } from "./until";
 import { Workbench } from "./workbench";
 
 export interface DeskOptions {
@@ -48,6 +49,17 @@ export class Desk {
     const workbench = new Workbench(page, (changed) => this.code.set(changed));
     await workbench.open(this.code.url(folder));
     return workbench;
+  }
+
+  /**
+   * Opens the folders that a `.code-workspace` names. VS Code reads such a file, and at the same time what it has kept of
+   * it. Where that is nothing and both end together, the window stays without folders: the second one is sure of them.
+   */
+  async folders(path: string): Promise<void> {
+    const url = this.code.workspace(path);
+    await this.workbench.open(url);
+    await until(`VS Code keeps what it read in ${path}`, () => this.code.keepsWorkspace());
+    await this.workbench.open(url);
   }
 
   /** Runs a test, keeps what was on the screen if it fails, and leaves nothing running. */
