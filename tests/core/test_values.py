@@ -16,7 +16,7 @@ from support.stories import batch
 import abey.core
 from abey.core.rows import Fold
 from abey.core.session import NoteEntry
-from abey.shared.values import dataclass, replace
+from abey.shared.values import copier, dataclass, replace
 
 
 def test_a_changed_copy_is_that_of_dataclasses() -> None:
@@ -34,6 +34,14 @@ def test_a_changed_copy_is_that_of_dataclasses() -> None:
 def test_a_member_that_there_is_not_is_an_error() -> None:
     with pytest.raises(TypeError, match="NoteEntry has no texts"):
         replace(NoteEntry("n", 1, "T"), texts="m")  # type: ignore[call-arg]  # what is tested
+    with pytest.raises(TypeError, match="NoteEntry has no texts"):
+        copier(NoteEntry, "text", "texts")
+
+
+def test_a_copier_takes_the_new_members_in_its_own_order() -> None:
+    value = Named(1, 2, 3, 4)
+    assert copier(Named, "made", "old")(value, 7, 8) == Named(8, 2, 3, 7)
+    assert (copier(Named)(value), value) == (value, Named(1, 2, 3, 4))
 
 
 @dataclass(frozen=True, slots=True)

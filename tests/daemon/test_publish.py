@@ -1,5 +1,6 @@
 """What connected clients hear unasked, and who hears nothing."""
 
+import asyncio
 import json
 import logging
 from typing import Any, cast
@@ -8,7 +9,7 @@ import pytest
 from support.stories import dispatched
 from support.world import World
 
-from abey.daemon.publish import Publisher
+from abey.daemon.publish import TOGETHER_SECONDS, Publisher
 from abey.daemon.subscriptions import Subscriptions
 from abey.protocol.handshake import AgentsClientCapabilities, InitializationOptions
 from abey.protocol.session import Damage
@@ -33,7 +34,7 @@ def nobody() -> Subscriptions:
     return Subscriptions(lambda _: None, lambda _: None)
 
 
-def test_a_summary_goes_once_to_everybody_who_knows_of_agents() -> None:
+async def test_a_summary_goes_once_to_everybody_who_knows_of_agents() -> None:
     heard: list[Any] = []
     unheard: list[Any] = []
     publisher, world = Publisher(nobody()), World()
@@ -42,8 +43,35 @@ def test_a_summary_goes_once_to_everybody_who_knows_of_agents() -> None:
     publisher.joined(peer("plain", None, unheard))
     assert world.machine is not None
     publisher.changed(world.machine)
+    publisher.tell()
     publisher.changed(world.machine)
+    publisher.tell()
     assert ([(one["method"], one["params"]["revision"]) for one in heard], unheard) == ([("agents/summary", 2)], [])
+
+
+async def test_of_changes_at_one_time_the_last_is_told() -> None:
+    heard: list[Any] = []
+    publisher, world = Publisher(nobody()), World()
+    publisher.joined(peer("a", AGENTS, heard))
+    world.start("hello")
+    assert world.machine is not None
+    publisher.changed(world.machine)
+    publisher.changed(dispatched("ask").machine or world.machine)
+    assert heard == []
+    await asyncio.sleep(2 * TOGETHER_SECONDS)
+    assert [(one["params"]["attention"], one["params"]["pendingCount"]) for one in heard] == [("approval", 1)]
+
+
+async def test_who_is_answered_has_heard_of_all_that_changed_before() -> None:
+    heard: list[Any] = []
+    publisher, world = Publisher(nobody()), World()
+    asks = peer("a", AGENTS, heard)
+    publisher.joined(asks)
+    world.start("hello")
+    assert world.machine is not None
+    publisher.changed(world.machine)
+    publisher.settle(asks)
+    assert [one["params"]["revision"] for one in heard] == [2]
 
 
 def test_a_notice_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -52,7 +80,7 @@ def test_a_notice_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ['session s1: {"type": "stale-result"}']
 
 
-def test_of_a_deleted_session_a_last_summary_tells_that_nothing_waits() -> None:
+async def test_of_a_deleted_session_a_last_summary_tells_that_nothing_waits() -> None:
     heard: list[Any] = []
     publisher, world = Publisher(nobody()), World()
     world.start("hello")
@@ -63,6 +91,7 @@ def test_of_a_deleted_session_a_last_summary_tells_that_nothing_waits() -> None:
     first, last = (one["params"] for one in heard)
     assert last == {**first, "pendingCount": 0, "attention": "none", "deleted": True}
     publisher.changed(world.machine)  # it came back
+    publisher.tell()
     assert heard[-1]["params"] == first
 
 
@@ -72,7 +101,7 @@ def live(world: World) -> Any:
     return Live(world.machine, cast(Journal, None), EventLog(), world.agent)
 
 
-def test_a_session_that_was_read_anew_is_told_of_only_where_it_was_told_otherwise() -> None:
+async def test_a_session_that_was_read_anew_is_told_of_only_where_it_was_told_otherwise() -> None:
     heard: list[Any] = []
     publisher, world = Publisher(nobody()), dispatched("run")
     publisher.joined(peer("a", AGENTS, heard))

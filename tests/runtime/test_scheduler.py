@@ -396,6 +396,7 @@ async def test_a_burst_of_writes_opens_few_journals(tmp_path: Path) -> None:
     io = CountingIO()
     shell = Shell(tmp_path, [DONE] * 150, io=io)
     lives = [(await shell.start(f"s{number}")).live for number in range(150)]
+    assert 0 < io.most <= OPEN_JOURNALS + WRITERS
     io.most = 0
     runs = await asyncio.gather(*(shell.drive(live, e.UNTIL_YIELD) for live in lives))
     assert {await outcome(run) for run in runs} == {"completed"}

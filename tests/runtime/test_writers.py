@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import threading
 import weakref
 from contextlib import suppress
@@ -92,24 +93,26 @@ async def test_whoever_waits_goes_on_in_the_turn_of_the_loop_in_which_the_answer
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop, writers, gate, said = asyncio.get_running_loop(), Writers(1), threading.Event(), threading.Event()
-    order, say = list[str](), loop.call_soon_threadsafe
+    order, write = list[str](), os.write
 
-    def call_soon(*call: Any) -> None:
-        say(*call)
+    def say(*what: Any) -> int:
+        written = write(*what)
         said.set()
+        return written
 
     async def wait() -> None:
         await done_by(writers, gate.wait)
         order.append("went on")
 
-    monkeypatch.setattr(loop, "call_soon_threadsafe", call_soon)
+    monkeypatch.setattr(os, "write", say)
     waiting = asyncio.ensure_future(wait())
     await asyncio.sleep(0)
     gate.set()
     said.wait(10)
-    loop.call_soon(order.append, "the next in this turn")
+    loop.call_soon(loop.call_soon, order.append, "the next turn")
     await waiting
-    assert order == ["went on", "the next in this turn"]
+    await asyncio.sleep(0)
+    assert order == ["went on", "the next turn"]
 
 
 def never(_: object) -> None:

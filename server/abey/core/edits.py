@@ -6,7 +6,7 @@ from operator import is_
 from abey.core.call import Call
 from abey.core.rows import Row
 from abey.core.session import AnswerEntry, Entry, Session, Turn
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 
 class IllegalRecord(Exception):
@@ -14,7 +14,11 @@ class IllegalRecord(Exception):
 
 
 def with_turn(session: Session, change: Callable[[Turn], Turn]) -> Session:
-    return replace(session, turns=turns_with(session, change))
+    return exchanged(session, turns_with(session, change))
+
+
+exchanged: Callable[[Session, Row[Turn]], Session] = copier(Session, "turns")
+"""The session with other turns."""
 
 
 def turns_with(session: Session, change: Callable[[Turn], Turn]) -> Row[Turn]:

@@ -7,7 +7,7 @@ Laws
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from abey.core.call import Call
 from abey.core.edits import IllegalRecord, map_open_calls
@@ -19,7 +19,7 @@ from abey.errors import InvalidState
 from abey.protocol import journal as j
 from abey.protocol.base import Timestamp
 from abey.protocol.session import State
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 QUIET: tuple[State, ...] = ("userTurn", "completed", "llmTurn")
 """The states that a session can go back to: in `llmTurn` before any call is judged."""
@@ -90,7 +90,10 @@ def marked(session: Session, rev: int) -> Row[Turn]:
     if counted == steps and last.tries == tries and last.context_tokens == tokens:
         return session.turns
     mark = Mark(rev, tries, steps, tokens)
-    return session.turns.with_last(replace(turn, marks=(*turn.marks, mark)))
+    return session.turns.with_last(_with_marks(turn, (*turn.marks, mark)))
+
+
+_with_marks: Callable[[Turn, tuple[Mark, ...]], Turn] = copier(Turn, "marks")
 
 
 def _present(session: Session) -> Line:

@@ -19,7 +19,7 @@ from abey.protocol.base import Json, Timestamp
 from abey.protocol.journal import KeyedOutcome, KeyedRequest, Record, RecordData
 from abey.protocol.policy import RunIsolated
 from abey.protocol.session import Activity
-from abey.shared.values import dataclass, replace
+from abey.shared.values import copier, dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class OpenRequest:
 
 
 Phase = Literal["none", "model", "tools", "listing"]
+_ACTIVITIES: Mapping[Phase, Activity] = {"none": "idle", "model": "model", "tools": "tools", "listing": "tools"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +98,7 @@ class Work:
 
     @property
     def activity(self) -> Activity:
-        if self.closing is not None:
-            return "stopping"
-        match self.phase:
-            case "none":
-                return "idle"
-            case "listing":
-                return "tools"
-            case phase:
-                return phase
+        return "stopping" if self.closing is not None else _ACTIVITIES[self.phase]
 
     def find(self, invocation_id: str) -> Invocation | None:
         return next((one for one in self.live if one.invocation_id == invocation_id), None)
@@ -202,16 +195,15 @@ class Draft:
     def with_latest_agent(self) -> "Draft":
         """A step begins: from here on it is the agent's latest version that counts."""
         context = self.context
-        return (
-            self if context.agent is context.latest else replace(self, context=replace(context, agent=context.latest))
-        )
+        if context.agent is context.latest:
+            return self
+        return replace(self, context=replace(context, agent=context.latest))
 
     def write(self, data: RecordData) -> "Draft":
         untold = self.untold
         record = Record(self.session.revision + 1, self.context.now, data, untold[0] if untold else None)
         session = apply(self.session, record)
-        records, sessions = (*self.records, record), (*self.sessions, session)
-        return replace(self, session=session, records=records, sessions=sessions, untold=untold[1:])
+        return _written(self, session, (*self.records, record), (*self.sessions, session), untold[1:])
 
     def claim(self, acts: Callable[[OpenRequest], bool]) -> "Draft":
         """What is written next is done for the open requests that `acts` tells: none of them is left untold."""
@@ -227,10 +219,10 @@ class Draft:
         return replace(self, session=session, records=records, sessions=(*self.sessions[:-1], session))
 
     def do(self, effect: Effect) -> "Draft":
-        return replace(self, effects=(*self.effects, effect))
+        return _acting(self, self.work, (*self.effects, effect))
 
     def with_work(self, work: Work) -> "Draft":
-        return replace(self, work=work)
+        return _working(self, work)
 
     def mint(self, label: str) -> str:
         """A ULID that no other place of this transition gets."""
@@ -238,9 +230,18 @@ class Draft:
 
     def begin(self, invocation: Invocation, effect: Effect, phase: Phase | None = None) -> "Draft":
         """Something runs from now on: what a step waits for, where a phase begins with it."""
-        work = replace(self.work, live=(*self.work.live, invocation), phase=phase or self.work.phase)
-        return replace(self, work=work, effects=(*self.effects, effect))
+        work = self.work
+        begun = _in_flight(work, (*work.live, invocation), phase or work.phase)
+        return _acting(self, begun, (*self.effects, effect))
 
     def end(self, invocation_id: str) -> "Draft":
-        live = tuple([one for one in self.work.live if one.invocation_id != invocation_id])
-        return replace(self, work=replace(self.work, live=live))
+        work = self.work
+        live = tuple([one for one in work.live if one.invocation_id != invocation_id])
+        return _working(self, _in_flight(work, live, work.phase))
+
+
+_in_flight: Callable[[Work, tuple[Invocation, ...], Phase], Work] = copier(Work, "live", "phase")
+_working: Callable[[Draft, Work], Draft] = copier(Draft, "work")
+_acting: Callable[[Draft, Work, tuple[Effect, ...]], Draft] = copier(Draft, "work", "effects")
+_written: Callable[[Draft, Session, tuple[Record, ...], tuple[Session, ...], tuple[KeyedRequest, ...]], Draft]
+_written = copier(Draft, "session", "records", "sessions", "untold")

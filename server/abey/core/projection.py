@@ -78,9 +78,9 @@ def _input_marks(
 ) -> Iterator[Mark]:
     if before is None or before.open_turn is None:
         yield _TURN_STARTED
-    if isinstance(data, j.Continued) or not data.repairs:
+    if not (type(data) is j.Input and data.repairs):
         yield Mark("input/committed", input_id=data.input_id)
-    if isinstance(data, j.Input):
+    if type(data) is j.Input:
         yield Mark("item/completed", item_id=f"{record.rev}.0")
 
 
@@ -99,7 +99,7 @@ def _left_marks(_data: j.Rewound, _record: j.Record, before: Session | None, _af
 
 
 def _end_marks(data: j.RecordData, _record: j.Record, before: Session | None, _after: Session) -> Iterator[Mark]:
-    if isinstance(data, j.Failed) and data.tripwire is not None:
+    if type(data) is j.Failed and data.tripwire is not None:
         yield Mark("tripwire")
         if data.usage is not None:
             yield _USAGE
@@ -120,7 +120,7 @@ def _call_marks(data: _OfCall, _record: j.Record, before: Session | None, after:
         return
     yield Mark("item/completed" if now.final else "item/updated", call_id=call_id)
     # A call that an answer names waited for one, though the journal need not say so: a restart makes a call uncertain.
-    waited = isinstance(data, j.CallResolved) or _waits(was)
+    waited = type(data) is j.CallResolved or _waits(was)
     waits = _waits(now)
     # What was asked about a call before it runs is answered, though the call may wait for something else now.
     heard = was is not None and was.asked_about and not now.asked_about

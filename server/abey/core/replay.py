@@ -10,13 +10,14 @@ from typing import Any
 
 from abey.core.call import Call
 from abey.core.calls import update_call
-from abey.core.edits import IllegalRecord, entries_with, map_open_calls, with_answer
+from abey.core.edits import IllegalRecord, entries_with, exchanged, map_open_calls, with_answer
 from abey.core.forks import forked, made_at
-from abey.core.idempotency import noted
+from abey.core.idempotency import Requests, noted
 from abey.core.lines import marked, rewound
 from abey.core.notes import repair_note
+from abey.core.rows import Row
 from abey.core.seeds import seeded
-from abey.core.session import NoteEntry, Session
+from abey.core.session import AnswerEntry, Entry, NoteEntry, Session, Turn
 from abey.core.session_rules import with_rules
 from abey.core.titles import titled
 from abey.core.transitions import transition_after
@@ -32,8 +33,10 @@ from abey.core.turn_records import (
     withdrawn,
 )
 from abey.protocol import journal as j
+from abey.protocol.base import Timestamp
+from abey.protocol.lines import Transition
 from abey.protocol.session import Paused
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 
 def fold(records: Iterable[j.Record]) -> Session | None:
@@ -56,14 +59,8 @@ def apply(session: Session | None, record: j.Record) -> Session:
         raise IllegalRecord(f"record {record.rev} cannot follow revision {session.revision}")
     data = record.data
     after = _FOLDS.get(type(data), _call_record)(session, data, record)
-    after = replace(
-        after,
-        turns=marked(after, record.rev),
-        revision=record.rev,
-        updated_at=record.at,
-        requests=noted(after.requests, record),
-        transition=transition_after(after, data),
-    )
+    turns, requests = marked(after, record.rev), noted(after.requests, record)
+    after = _at_record(after, turns, record.rev, record.at, requests, transition_after(after, data))
     return forked(after) if record.rev == after.created.forked_at else after
 
 
@@ -118,12 +115,12 @@ def _call_record(session: Session, data: j.RecordData, record: j.Record) -> Sess
     counted = type(data) is j.CallDecided and all(call.verdict is None for call in calls)
     # of many calls the others are not looked at: an answer may have thousands
     after = (*calls[:place], update_call(calls[place], record), *calls[place + 1 :])
-    changed = replace(batch, calls=after, dispatched_rev=batch.dispatched_rev or record.rev)
-    turn = replace(turn, entries=entries_with(turn, batch, changed), steps=turn.steps + counted)
+    changed = _about_a_call(batch, after, batch.dispatched_rev or record.rev)
+    turn = _in_a_step(turn, entries_with(turn, batch, changed), turn.steps + counted)
     turns = session.turns.with_last(turn)
     if type(data) is j.CallStarted and data.child_id is not None:
         return replace(session, turns=turns, children=(*session.children, data.child_id))
-    return replace(session, turns=turns)
+    return exchanged(session, turns)
 
 
 def _input(session: Session, data: j.Input, record: j.Record) -> Session:
@@ -192,6 +189,12 @@ def _doubted(session: Session, spared: Callable[[Call], bool]) -> Session:
 
     return map_open_calls(session, doubt) if session.open_turn is not None else session
 
+
+_At = Callable[[Session, Row[Turn], int, Timestamp, Requests, Transition | None], Session]
+_at_record: _At = copier(Session, "turns", "revision", "updated_at", "requests", "transition")
+_about_a_call: Callable[[AnswerEntry, tuple[Call, ...], int], AnswerEntry]
+_about_a_call = copier(AnswerEntry, "calls", "dispatched_rev")
+_in_a_step: Callable[[Turn, tuple[Entry, ...], int], Turn] = copier(Turn, "entries", "steps")
 
 # found by its type at once: to go through all of them in a `match` would be the most of applying a record
 _FOLDS: Mapping[type[j.RecordData], Callable[[Session, Any, j.Record], Session]] = {

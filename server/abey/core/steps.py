@@ -1,5 +1,7 @@
 """How a session moves: one model call or one tool phase at a time, as far as its run goes."""
 
+from collections.abc import Callable
+
 from abey.core.agent import Agent
 from abey.core.budget import exhausted
 from abey.core.children import resumable
@@ -10,14 +12,14 @@ from abey.core.effects import AskModel, EndRun, ListTools
 from abey.core.events import Run
 from abey.core.finding import holds_input
 from abey.core.history import history, request_hash
-from abey.core.machine import ActiveRun, Draft, Invocation
+from abey.core.machine import ActiveRun, Draft, Invocation, Phase, Work
 from abey.core.offering import offered_tools
 from abey.core.session import AnswerEntry, Session, open_calls
 from abey.core.turns import commit_batch, end_turn, finish_closing, reach_limit
 from abey.errors import AbeyError
 from abey.protocol import journal as j
 from abey.protocol.session import Driver, State
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 MOST_CONSEQUENCES = 10_000
 """Far more than a batch of calls and a queue of inputs can have: a law against going round for ever."""
@@ -27,8 +29,7 @@ def begin_run(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), inpu
     """The next generation starts; the request that asked for it, maybe with an input, waits for it."""
     generation = draft.work.generation + 1
     active = ActiveRun(run, generation, awaits=awaits, input_id=input_id)
-    work = replace(draft.work, generation=generation, run=active, rested=frozenset())
-    return replace(draft, work=work, generation=generation)
+    return _waiting_for(draft, _begun(draft.work, generation, active, frozenset()), generation)
 
 
 def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), input_id: str | None = None) -> Draft:
@@ -36,7 +37,7 @@ def follow_with(draft: Draft, run: Run, awaits: frozenset[str] = frozenset(), in
     waits for it."""
     promise = ActiveRun(run, draft.work.generation + 1, awaits=awaits, input_id=input_id)
     work = replace(draft.work, generation=promise.generation, promised=(*draft.work.promised, promise))
-    return replace(draft, work=work, generation=promise.generation)
+    return _waiting_for(draft, work, promise.generation)
 
 
 def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft:
@@ -45,7 +46,7 @@ def end_run(draft: Draft, outcome: str, error: AbeyError | None = None) -> Draft
     if active is None:
         return draft
     ended = EndRun(active.generation, outcome, active.steps, error)
-    return replace(draft, work=replace(draft.work, run=None), effects=(*draft.effects, ended))
+    return draft.with_work(_with_run(draft.work, draft.work.phase, None)).do(ended)
 
 
 def settle(draft: Draft) -> Draft:
@@ -94,8 +95,14 @@ def close_leftovers(draft: Draft) -> Draft:
 def step_over(draft: Draft) -> Draft:
     """The foreground of a step is done."""
     work = draft.work
-    counted = replace(work.run, steps=work.run.steps + 1) if work.run else None
-    return replace(draft, work=replace(work, phase="none", run=counted))
+    counted = _counted(work.run, work.run.steps + 1) if work.run else None
+    return draft.with_work(_with_run(work, "none", counted))
+
+
+_begun: Callable[[Work, int, ActiveRun, frozenset[str]], Work] = copier(Work, "generation", "run", "rested")
+_waiting_for: Callable[[Draft, Work, int], Draft] = copier(Draft, "work", "generation")
+_counted: Callable[[ActiveRun, int], ActiveRun] = copier(ActiveRun, "steps")
+_with_run: Callable[[Work, Phase, ActiveRun | None], Work] = copier(Work, "phase", "run")
 
 
 def _settle_once(draft: Draft) -> Draft:

@@ -24,9 +24,9 @@ def titled(session: Session, data: j.RecordData) -> Session:
         case j.Updated(title=str(title)):
             return replace(session, title=title, titled=True)
         case j.Input(repairs=None, parts=parts) | j.InputQueued(parts=parts):
-            title = title_of(parts)
             unnamed = not session.titled and session.title == session.created.agent
-            return replace(session, title=title, titled=True) if title and unnamed else session
+            title = title_of(parts) if unnamed else ""
+            return replace(session, title=title, titled=True) if title else session
         case _:
             return session
 

@@ -1,15 +1,18 @@
 """What the records of input, of the model and of the ends of turns do to a session (machine.md, State)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import takewhile
 
 from abey.core.budget import total
 from abey.core.call import Call
+from abey.core.conversation import Message
 from abey.core.edits import IllegalRecord, turns_with, with_turn
 from abey.core.history import digest_before, turn_digest, turn_messages
+from abey.core.rows import Row
 from abey.core.session import (
     AnswerEntry,
     Dropped,
+    Entry,
     InputEntry,
     NoteEntry,
     Session,
@@ -19,9 +22,10 @@ from abey.core.session import (
     queue_order,
 )
 from abey.protocol import journal as j
+from abey.protocol.base import Timestamp
 from abey.protocol.rulings import Ruling
-from abey.protocol.session import LastError, TurnEnd, Usage
-from abey.shared.values import replace
+from abey.protocol.session import Driver, LastError, TurnEnd, Usage
+from abey.shared.values import copier, replace
 
 
 def with_input(session: Session, data: j.Input, record: j.Record) -> Session:
@@ -53,14 +57,13 @@ def withdrawn(session: Session, data: j.Withdrawn, _record: j.Record) -> Session
 def model_requested(session: Session, data: j.ModelRequested, note: NoteEntry) -> Session:
     counted = 0 if data.sums_up is not None else 1
     session = interrupted(session)
-    return replace(
-        session,
-        turns=turns_with(session, lambda turn: replace(turn, steps=turn.steps + counted)),
-        asked=data,
-        asked_note=note,
-        config_hash=data.config_hash,
-        driven_by=data.driven_by,
-    )
+    turns = turns_with(session, lambda turn: _counted(turn, turn.steps + counted))
+    return _asked(session, turns, data, note, data.config_hash, data.driven_by)
+
+
+_counted: Callable[[Turn, int], Turn] = copier(Turn, "steps")
+_asked: Callable[[Session, Row[Turn], j.ModelRequested, NoteEntry, str, Driver], Session]
+_asked = copier(Session, "turns", "asked", "asked_note", "config_hash", "driven_by")
 
 
 def interrupted(session: Session) -> Session:
@@ -84,18 +87,16 @@ def answered(session: Session, data: j.Candidate, record: j.Record) -> Session:
     entry = AnswerEntry(data.step_id, data.blocks, calls, data.finish_reason, record.rev, record.at)
 
     def add(turn: Turn) -> Turn:
-        return replace(turn, entries=(*turn.entries, entry), usage=total(turn.usage, data.usage))
+        return _with_answer(turn, (*turn.entries, entry), total(turn.usage, data.usage))
 
-    return replace(
-        session,
-        turns=turns_with(session, add),
-        usage=total(session.usage, data.usage),
-        context_tokens=data.usage.input_tokens + data.usage.output_tokens or None,
-        tries=session.tries + data.attempts,
-        asked=None,
-        asked_note=None,
-        last_error=None,
-    )
+    used, tokens = total(session.usage, data.usage), data.usage.input_tokens + data.usage.output_tokens or None
+    tries = session.tries + data.attempts
+    return _heard(session, turns_with(session, add), used, tokens, tries, None, None, None)
+
+
+_with_answer: Callable[[Turn, tuple[Entry, ...], Usage], Turn] = copier(Turn, "entries", "usage")
+_heard: Callable[[Session, Row[Turn], Usage, int | None, int, None, None, None], Session]
+_heard = copier(Session, "turns", "usage", "context_tokens", "tries", "asked", "asked_note", "last_error")
 
 
 def spent(session: Session, usage: Usage | None) -> Session:
@@ -162,9 +163,13 @@ def ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped, 
     def close(turn: Turn) -> Turn:
         messages = turn_messages(turn.entries)
         digest = turn_digest(before, turn.entries)
-        return replace(turn, end=end, ended_at=at, ended_rev=record.rev, messages=messages, digest=digest)
+        return _closed(turn, end, at, record.rev, messages, digest)
 
     return _without_idle_continues(with_turn(session, close))
+
+
+_closed: Callable[[Turn, TurnEnd, Timestamp, int, tuple[Message, ...], str], Turn]
+_closed = copier(Turn, "end", "ended_at", "ended_rev", "messages", "digest")
 
 
 def _failed(session: Session, data: j.Failed, at: str) -> Session:

@@ -46,7 +46,7 @@ def bare_view(machine: Machine) -> s.Session:
         paused=session.paused,
         execution_mode="asynchronous",
         driven_by="run" if active is not None and not active.run.once else session.driven_by,
-        usage=session.usage.model_copy(update={"context_tokens": session.context_tokens}),
+        usage=_usage(session),
         created_at=session.created_at,
         updated_at=session.updated_at,
         archived=True if session.archived else None,
@@ -174,6 +174,11 @@ _PAST = {
 
 def _turn(turn: Turn) -> s.TurnInfo:
     return s.TurnInfo(turn_id=turn.turn_id, n=turn.n, started_at=turn.started_at, ended_at=turn.ended_at, end=turn.end)
+
+
+def _usage(session: Session) -> s.Usage:
+    used, known = session.usage, session.context_tokens
+    return used if used.context_tokens == known else used.model_copy(update={"context_tokens": known})
 
 
 def _repair_text(entry: InputEntry) -> str:

@@ -132,7 +132,7 @@ class App:
             capabilities=lambda: self._greeting.capabilities(self._bindings),
             joined=self._joined,
             left=self._left,
-            settle=self._subscriptions.settle,
+            settle=self._publisher.settle,
             features=self._editors.features,
             notices=self._editors.notices,
             offered=offered,
@@ -177,6 +177,7 @@ class App:
         await self._index.close()
         await self._helper.close()
         self._services.registry.aside.close()
+        self._publisher.tell()
 
     async def _shutdown(self, _: Peer, params: r.ShutdownParams) -> p.Nothing:
         """Who asked may leave: the daemon ends all the same."""

@@ -104,17 +104,17 @@ class Repeats:
         answer: Callable[[Peer, E, str, KeyedRequest], Awaitable[W]],
     ) -> Handler[E, W]:
         async def handle(peer: Peer, asked_for: E) -> W:
+            key = asked_for.idempotency_key
+            if key is None:
+                return await without(peer, asked_for)
             params = await self._spelled_out(asked_for)
-            asked = keyed(method, params)
-            if asked is None:
-                return await without(peer, params)
-            session_id = await self._session_of(params, asked.request.key)
-            place = (session_id, asked.request.key)
+            request = _request(method, params, key)
+            session_id = await self._session_of(params, key)
+            place = (session_id, key)
             running = self._running.get(place)
             if running is None:
-                work = answer(peer, params, session_id, asked.request)
-                running = self._running[place] = self._begun(place, asked.request, work)
-            refuse_another(asked.request, running.request.method, running.request.body_hash)
+                running = self._running[place] = self._begun(place, request, answer(peer, params, session_id, request))
+            refuse_another(request, running.request.method, running.request.body_hash)
             return await _joined(running.task)
 
         return handle
@@ -134,7 +134,7 @@ class Repeats:
     async def _spelled_out(self, params: E) -> E:
         """With a key, the beginning of a token is the same request as the whole of it. Raises UnknownToken."""
         token = params.token if isinstance(params, r.CompleteParams | r.RunIsolatedParams) else None
-        if params.idempotency_key is None or token is None:
+        if token is None:
             return params
         return params.model_copy(update={"token": (await self._services.sessions.of_token(token))[1]})
 
@@ -197,13 +197,16 @@ async def _joined(task: "asyncio.Task[W]") -> W:
 def keyed(method: Method[E, Any], params: E, *, waits: bool = True) -> Keyed | None:
     """The request as the journal knows it, None without a key. What has its default counts as absent, and so does the
     hash of the call that was shown: once that was answered, who repeats the request cannot look at it any more."""
-    if params.idempotency_key is None:
-        return None
+    key = params.idempotency_key
+    return None if key is None else Keyed(_request(method, params, key), waits)
+
+
+def _request(method: Method[E, Any], params: E, key: str) -> KeyedRequest:
     said = params.wire()
     for name, field in type(params).model_fields.items():
         if name in ("idempotency_key", "arguments_hash") or getattr(params, name) == field.default:
             said.pop(str(field.serialization_alias), None)
-    return Keyed(keyed_request(params.idempotency_key, method.name, said), waits)
+    return keyed_request(key, method.name, said)
 
 
 async def session_of_key(sessions: Sessions, key: str) -> str:

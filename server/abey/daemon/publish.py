@@ -1,5 +1,6 @@
 """What connected clients hear unasked."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -18,6 +19,10 @@ from abey.runtime.ports import Progress
 from abey.runtime.reviving import Entry
 
 log = logging.getLogger(__name__)
+
+TOGETHER_SECONDS = 0.005
+"""A step goes through several states while its client waits: of those that a session has within so long, everybody is
+told the last, unless somebody is answered before."""
 
 
 class Follower(Protocol):
@@ -38,6 +43,8 @@ class Publisher:
         self._tools = ToolStreams(partial(subscriptions.live, delta=True), subscriptions.live, coalesce_seconds)
         self._peers: dict[str, Peer] = {}
         self._last: dict[str, bytes] = {}
+        self._changed: dict[str, Machine] = {}
+        self._due: asyncio.TimerHandle | None = None
         self._followers: list[Follower] = []
 
     def follow(self, follower: Follower) -> None:
@@ -53,6 +60,7 @@ class Publisher:
         return tuple(self._peers.values())
 
     def joined(self, peer: Peer) -> None:
+        self.tell()
         self._peers[peer.id] = peer
 
     def left(self, peer: Peer) -> None:
@@ -60,18 +68,39 @@ class Publisher:
         self._subscriptions.left(peer)
 
     def changed(self, machine: Machine) -> None:
-        """A summary to everybody, unless it would say what they know; its events to who is attached."""
-        if machine.session.asked is None:
-            self._streams.end(machine.session.id)
-        self._tools.changed(machine.session)
-        self._subscriptions.advanced(machine.session.id)
-        self._summarize(summary_view(machine))
+        """A summary to everybody, unless it would say what they know; its events to who is attached. Neither keeps
+        anybody waiting: who goes on with the session goes first."""
+        session = machine.session
+        if session.asked is None:
+            self._streams.end(session.id)
+        self._tools.changed(session)
+        self._subscriptions.advanced(session.id)
+        self._changed[session.id] = machine
+        if not self._peers:
+            self.tell()
+        elif self._due is None:
+            self._due = asyncio.get_running_loop().call_later(TOGETHER_SECONDS, self.tell)
         for follower in self._followers:
             _unharmed(follower.changed, machine)
+
+    def tell(self) -> None:
+        """What everybody is still to be told of the changes up to now."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        changed, self._changed = self._changed, {}
+        for machine in changed.values():
+            self._summarize(summary_view(machine))
+
+    def settle(self, peer: Peer) -> None:
+        """All that `peer` is to hear before it is answered."""
+        self.tell()
+        self._subscriptions.settle(peer)
 
     def kept(self, entry: Entry) -> None:
         """A session was read. Who had heard of it before hears what is true now; of one that is damaged everybody
         does, and who was attached begins anew."""
+        self.tell()
         match entry:
             case Live(machine=machine):
                 self._subscriptions.reloaded(entry.id)
@@ -84,6 +113,7 @@ class Publisher:
 
     def gone(self, machine: Machine) -> None:
         """A last summary to everybody: nothing of the session waits for anybody any more."""
+        self.tell()
         summary = summary_view(Machine(machine.session))
         self._last.pop(summary.session_id, None)
         self._streams.end(summary.session_id)
@@ -107,6 +137,7 @@ class Publisher:
         self.noticed(session_id, event)
 
     def draining(self) -> None:
+        self.tell()
         self._tell(notification(DAEMON, DaemonNotice(state="draining")))
 
     def _summarize(self, summary: Summary) -> None:

@@ -129,9 +129,10 @@ class Services:
     def show_machine(self, machine: Machine, damage: Damage | None = None) -> SessionView:
         agent = self.equipped(machine)
         shown = session_view(self.now(machine), agent)
-        pending = self.with_output(machine.session.id, shown.pending)
-        shown = shown.model_copy(update={"pending": pending, "missing_tools": _missing(agent)})
-        return shown.model_copy(update={"damaged": damage}) if damage else shown
+        pending, missing = self.with_output(machine.session.id, shown.pending), _missing(agent)
+        if not pending and missing is None and damage is None:
+            return shown
+        return shown.model_copy(update={"pending": pending, "missing_tools": missing, "damaged": damage})
 
     def with_output(self, session_id: str, pending: Sequence[Pending]) -> tuple[Pending, ...]:
         """Pending calls of a session with what they have printed so far, and what their children wait for, as far as

@@ -15,13 +15,14 @@ Send = Callable[[str, dict[str, Any]], None]
 
 @dataclass(slots=True)
 class Stream:
-    """The answer of one step: its item that grows now, how much of that came, and what of it was not sent yet."""
+    """The answer of one step: its item that grows now, how much of that came, and what of it is sent when `due`."""
 
     step_id: str
     index: int = -1
     kind: str = ""
     offset: int = 0
     unsent: list[str] = field(default_factory=list)
+    due: asyncio.TimerHandle | None = None
 
 
 class Streams:
@@ -40,12 +41,14 @@ class Streams:
             self._flush(session_id, stream)
             stream.index, stream.kind, stream.offset = stream.index + 1, delta.kind, 0
         if not stream.unsent:
-            asyncio.get_running_loop().call_later(self._seconds, self._flush, session_id, stream)
+            stream.due = asyncio.get_running_loop().call_later(self._seconds, self._flush, session_id, stream)
         stream.unsent.append(delta.text)
 
     def end(self, session_id: str) -> None:
         """The answer is there, or void: what was not sent of it is not sent any more."""
-        self._streams.pop(session_id, None)
+        stream = self._streams.pop(session_id, None)
+        if stream is not None and stream.due is not None:
+            stream.due.cancel()
 
     def _flush(self, session_id: str, stream: Stream) -> None:
         text = "".join(stream.unsent)

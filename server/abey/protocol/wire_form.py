@@ -8,7 +8,11 @@ from functools import partial
 from typing import Any
 
 from pydantic import SerializerFunctionWrapHandler
-from pydantic_core.core_schema import wrap_serializer_function_ser_schema
+from pydantic_core.core_schema import (
+    list_schema,
+    plain_serializer_function_ser_schema,
+    wrap_serializer_function_ser_schema,
+)
 
 
 def leave_out_absent(model: Any, nullable: frozenset[str]) -> None:
@@ -43,11 +47,9 @@ def _make_list(schema: Any) -> None:
     while schema["type"] in ("default", "nullable"):
         schema = schema["schema"]
     if schema["type"] == "tuple":
-        schema["serialization"] = wrap_serializer_function_ser_schema(_as_list)
-
-
-def _as_list(value: object, dump: SerializerFunctionWrapHandler) -> list[Any]:
-    return list(dump(value))
+        [items] = schema["items_schema"]
+        # what is in it is then written by pydantic, from the object to the bytes
+        schema["serialization"] = plain_serializer_function_ser_schema(list, return_schema=list_schema(items))
 
 
 def _without_unset(

@@ -235,12 +235,13 @@ class Dialogue:
         raise MethodNotFound(f"there is no method {request.method[:METHOD_SHOWN]!a}")
 
     def _ended(self, id: Id, reply: Reply, outcome: bytes | BaseException) -> None:
-        if self._peer:
-            self._surface.settle(self._peer)
-        if isinstance(outcome, BaseException):
-            self._fail(reply, id, outcome)
-        else:
-            reply(id, result_reply(id, outcome))
+        with self._outbox:
+            if self._peer:
+                self._surface.settle(self._peer)
+            if isinstance(outcome, BaseException):
+                self._fail(reply, id, outcome)
+            else:
+                reply(id, result_reply(id, outcome))
 
     def _fail(self, reply: Reply, id: Id | None, error: BaseException) -> None:
         reply(id, error_reply(id, failure(error)))

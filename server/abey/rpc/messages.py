@@ -111,12 +111,17 @@ def encode(value: Json | Wire) -> bytes:
 
 def result_reply(id: Id, result: bytes) -> bytes:
     """A response; `result` is encoded already."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(id), result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_spelled(id), result)
 
 
 def error_reply(id: Id | None, error: bytes) -> bytes:
     """An error response; `error` is encoded already, `id` is null where none could be read."""
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode(id), error)
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_spelled(id), error)
+
+
+def _spelled(id: Id | None) -> bytes:
+    """Most clients count."""
+    return b"%d" % id if type(id) is int else encode(id)
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -11,26 +11,39 @@ BACKLOG_BYTES = 8 << 20
 
 
 class Outbox:
-    """Frames messages for a client; one that leaves BACKLOG_BYTES unread is cut off."""
+    """Frames messages for a client; one that leaves BACKLOG_BYTES unread is cut off. As a context, in one write what is
+    sent within."""
 
     def __init__(self, name: str, transport: asyncio.WriteTransport) -> None:
         self.name = name
         self._transport = transport
+        self._held: list[bytes] | None = None
 
     def send(self, body: bytes) -> None:
         """Queues one message. A client that is gone, or was cut off, gets nothing and nobody hears of it."""
         if self._transport.is_closing():
             return
-        backlog = self._transport.get_write_buffer_size()
+        backlog = self.unread()
         if backlog + len(body) > BACKLOG_BYTES:
             log.warning("%s is cut off: it left %d bytes unread", self.name, backlog)
             self._transport.abort()
-            return
-        self._transport.write(frame(body))
+        elif self._held is not None:
+            self._held.append(frame(body))
+        else:
+            self._transport.write(frame(body))
+
+    def __enter__(self) -> None:
+        self._held = []
+
+    def __exit__(self, *_: object) -> None:
+        held, self._held = self._held, None
+        if held:
+            self._transport.write(b"".join(held))
 
     def unread(self) -> int:
         """How many bytes the client has not taken yet."""
-        return self._transport.get_write_buffer_size()
+        waits = self._transport.get_write_buffer_size()
+        return waits + sum(map(len, self._held)) if self._held else waits
 
     def finish(self) -> None:
         """Says that nothing more comes, after what is queued."""

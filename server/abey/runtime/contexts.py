@@ -14,6 +14,9 @@ from abey.runtime.isolation import isolates
 from abey.runtime.live import Live
 from abey.runtime.ports import Ports
 
+_LET_RUN = frozenset({Complete, ChangeRules, Isolate})
+"""The events after which a call that waits may run."""
+
 
 class Contexts:
     """One transition, one context."""
@@ -29,10 +32,12 @@ class Contexts:
     async def prepare(self, live: Live, event: Event) -> None:
         """A call that is to run needs its tool: where that is known only once its source was asked, it is asked now,
         and nobody waits for the session meanwhile."""
-        if isinstance(event, Isolate):
+        kind = type(event)
+        if kind not in _LET_RUN:
+            return
+        if kind is Isolate:
             await self._ports.isolation.look(again=True)
-        lets_run = isinstance(event, Complete) and event.outcome.kind in ("approve", "rerun")
-        if lets_run or isinstance(event, ChangeRules | Isolate):
+        if not isinstance(event, Complete) or event.outcome.kind in ("approve", "rerun"):
             agent = await self.latest(live.machine.session)
             may_run = live.failure is None and not live.machine.session.stopped
             if agent.unlisted and may_run and live.machine.work.phase == "none":
@@ -40,9 +45,12 @@ class Contexts:
 
     async def latest(self, session: Session) -> Agent:
         """What the next step of the session works with, with all its tools as far as they are known."""
-        if session.created.agent_file is not None:
-            await self._versions.prepare(session)
-        agent = self._versions.keep(self._versions.latest(session))
+        versions = self._versions
+        if session.created.agent_file is None:
+            agent = versions.latest(session)
+        else:
+            await versions.prepare(session)
+            agent = versions.keep(versions.latest(session))
         return self._ports.toolbox.equip(agent, session)
 
     async def of_nothing(self, agent: Agent) -> Context:
@@ -51,8 +59,10 @@ class Contexts:
         return self._of(agent, agent, None, draining=False)
 
     async def of(self, live: Live, *, draining: bool) -> Context:
-        latest = await self.latest(live.machine.session)
-        await self._ports.children.look(live.machine.session)
+        session = live.machine.session
+        latest = await self.latest(session)
+        if session.children:
+            await self._ports.children.look(session)
         if isolates(latest):
             await self._ports.isolation.look()
         return self._of(live.agent, latest, live, draining=draining)

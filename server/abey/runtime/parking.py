@@ -15,12 +15,13 @@ class Parking:
         self._open: OrderedDict[Live, None] = OrderedDict()
 
     def wrote(self, live: Live) -> None:
-        """Its journal is open now. One that is being written to at this moment stays open."""
+        """Its journal is open now, and nobody writes to it. One that is written to, or is about to be, stays open:
+        where all the others are such, it is this one that is given up."""
         self._open[live] = None
         self._open.move_to_end(live)
         surplus = len(self._open) - self._most
         if surplus > 0:
-            for other in [one for one in self._open if one is not live and not one.writing][:surplus]:
+            for other in [one for one in self._open if not one.writing][:surplus]:
                 other.journal.park()
                 del self._open[other]
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from abey.core.transition import Transition
+from abey.runtime.event_log import EventLog
 from abey.runtime.live import Live
 from abey.runtime.parking import Parking
 from abey.runtime.store.journal import Journal
@@ -23,9 +24,12 @@ class Recording:
         self._saved: set[str] = set()
         self._writers = Writers(WRITERS)
 
-    async def create(self, done: Transition) -> Journal:
-        """The journal of a new session, durable when this returns. Raises InvalidState, TooLarge, RecordFailed."""
-        return await asyncio.get_running_loop().run_in_executor(self._writers, self._create, done)
+    async def create(self, done: Transition) -> Live:
+        """A new session, durable when this returns. Raises InvalidState, TooLarge, RecordFailed."""
+        journal = await asyncio.get_running_loop().run_in_executor(self._writers, self._create, done)
+        live = Live(done.machine, journal, EventLog(), done.agent)
+        self.parking.wrote(live)
+        return live
 
     async def append(self, live: Live, done: Transition) -> None:
         """Its records are durable when this returns. Raises TooLarge, and then nothing was written; RecordFailed."""

@@ -23,7 +23,6 @@ from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of
 from abey.runtime.contexts import Contexts
 from abey.runtime.deciding import Decided, decided
-from abey.runtime.event_log import EventLog
 from abey.runtime.in_flight import Undisturbed
 from abey.runtime.live import Live
 from abey.runtime.oversize import fitting
@@ -107,12 +106,8 @@ class Scheduler:
     async def _start(self, event: Start, agent: Agent, keyed: Keyed | None) -> Submitted:
         self._contexts.refuse_full_disk()
         made = await decided(None, event, await self._contexts.of_nothing(agent), keyed)
-        live = await self._sessions.create(event.created.session_id, lambda: self._create(made.done))
+        live = await self._sessions.create(event.created.session_id, lambda: self._recording.create(made.done))
         return self._took(live, made)
-
-    async def _create(self, done: Transition) -> Live:
-        journal = await self._recording.create(done)
-        return Live(done.machine, journal, EventLog(), done.agent)
 
     async def _submit(
         self, live: Live, event: Event, if_revision: int | None = None, keyed: Keyed | None = None
@@ -144,7 +139,7 @@ class Scheduler:
             raise live.refusal() from error
 
     def _took(self, live: Live, made: Decided) -> Submitted:
-        """It is durable: remember it, show it, then do what follows."""
+        """It is durable: remember it, begin what follows, and show it. Nothing that begins ends before it is shown."""
         done = made.done
         live.machine, live.agent = done.machine, done.agent
         self._sessions.residents.used(live.id, live)
@@ -157,9 +152,9 @@ class Scheduler:
             self._ports.rules.used(rules_used(done.records))
             self._workers.committed(live, done.records)
         live.changed.beat()
-        self._ports.listener.changed(done.machine)
         for effect in done.effects:
             self._perform(live, effect)
+        self._ports.listener.changed(done.machine)
         self._workers.end_what_is_open(live)
         self._set_alarm(live)
         return Submitted(live, done, run)

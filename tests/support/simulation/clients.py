@@ -14,6 +14,7 @@ from abey.rpc.connection import LIMITS
 from abey.rpc.dialogue import Dialogue
 from abey.rpc.dispatch import Surface
 from abey.rpc.faults import RequestCancelled
+from abey.rpc.framing import Body, Frames
 from abey.rpc.outbox import Outbox
 
 UNKNOWN = ("daemon/gone", "daemon/draining", "record/failed")
@@ -26,10 +27,13 @@ class Stream:
 
     def __init__(self, hear: Callable[[Any], None]) -> None:
         self._hear = hear
+        self._frames = Frames(LIMITS.header_bytes, LIMITS.frame_bytes)
         self.closed = False
 
     def write(self, framed: bytes) -> None:
-        self._hear(json.loads(framed.partition(b"\r\n\r\n")[2]))
+        for event in self._frames.feed(framed):
+            assert isinstance(event, Body), event
+            self._hear(json.loads(event.data))
 
     def is_closing(self) -> bool:
         return self.closed

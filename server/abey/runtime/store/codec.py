@@ -33,14 +33,13 @@ def encode_unit(
     Raises TooLarge for a record above a limit; ValueError for revisions that do not follow each other, for NaN and
     Infinity, and for a large value where there are no `blobs`.
     """
-    first, last = records[0].rev, records[-1].rev
-    if [record.rev for record in records] != list(range(first, last + 1)):
-        raise ValueError("the revisions of a unit do not follow each other")
+    unit = _Unit(records[0].rev, records[-1].rev, {} if carried is None else carried)
     lines, contents = [], dict[str, bytes]()
-    carried = {} if carried is None else carried
-    for record in records:
-        payload = _payload(record, _Place(first, last, prev, carried), contents)
-        carry(record.data, carried)
+    for rev, record in enumerate(records, unit.first):
+        if record.rev != rev:
+            raise ValueError("the revisions of a unit do not follow each other")
+        payload = _payload(record, unit, prev, contents)
+        carry(record.data, unit.carried)
         prev = zlib.crc32(payload)
         lines.append(b"%08x %b\n" % (prev, payload))
     if blobs is not None:
@@ -161,34 +160,33 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _Place(NamedTuple):
-    """Where a record stands: the bounds of its unit, the CRC of the record before, and what those before say."""
+class _Unit(NamedTuple):
+    """The bounds of a unit, and what the records before the next one say."""
 
     first: int
     last: int
-    prev: int
-    carried: Mapping[str, str]
+    carried: Carried
 
 
-def _payload(record: Record, place: _Place, blobs: dict[str, bytes]) -> bytes:
+def _payload(record: Record, unit: _Unit, prev: int, blobs: dict[str, bytes]) -> bytes:
     kind = record.data.type
     try:
-        payload = _json(record, place, spelled(record.data, place.carried))
+        payload = _json(record, unit, prev, spelled(record.data, unit.carried))
         documents: Sequence[bytes] = ()
         if len(payload) > BLOB_ABOVE:  # else nothing in it can be large
-            payload, documents = _thinned(record, place, blobs)
+            payload, documents = _thinned(record, unit, prev, blobs)
     except RecursionError:
         raise _nests_too_deep(kind) from None
-    if max(map(nesting, (payload, *documents))) > NESTING_LIMIT:
+    if nesting(payload) > NESTING_LIMIT or any(nesting(one) > NESTING_LIMIT for one in documents):
         raise _nests_too_deep(kind)
     return payload
 
 
-def _thinned(record: Record, place: _Place, blobs: dict[str, bytes]) -> tuple[bytes, Sequence[bytes]]:
+def _thinned(record: Record, unit: _Unit, prev: int, blobs: dict[str, bytes]) -> tuple[bytes, Sequence[bytes]]:
     """The same, the large values in `blobs`, and those of these that are JSON."""
-    deflater, payload = _deflated(record, place, BLOB_ABOVE)
+    deflater, payload = _deflated(record, unit, prev, BLOB_ABOVE)
     if _size(payload) > RECORD_LIMIT:
-        deflater, payload = _deflated(record, place, CROWDED_ABOVE)
+        deflater, payload = _deflated(record, unit, prev, CROWDED_ABOVE)
     size = _size(payload)
     if size > RECORD_LIMIT:
         message = f"a record {record.data.type} of {size} bytes is larger than {RECORD_LIMIT} bytes"
@@ -197,21 +195,21 @@ def _thinned(record: Record, place: _Place, blobs: dict[str, bytes]) -> tuple[by
     return payload, deflater.documents
 
 
-def _deflated(record: Record, place: _Place, above: int) -> tuple[Deflater, bytes]:
+def _deflated(record: Record, unit: _Unit, prev: int, above: int) -> tuple[Deflater, bytes]:
     deflater = Deflater(above)
-    data = deflated(record.data, place.carried, deflater)
-    return deflater, _json(record, place, data, sorted(deflater.pointers))
+    data = deflated(record.data, unit.carried, deflater)
+    return deflater, _json(record, unit, prev, data, sorted(deflater.pointers))
 
 
-def _json(record: Record, place: _Place, data: Json, pointers: Sequence[str] = ()) -> bytes:
+def _json(record: Record, unit: _Unit, prev: int, data: Json, pointers: Sequence[str] = ()) -> bytes:
     """The keys in their order; few records have all of them."""
     blobs = f'"blobs":{json_text(pointers)},' if pointers else ""
     ignorable = '"ignorable":true,' if record.data.ignorable else ""
     outcomes = f'"outcomes":{json_text([one.wire() for one in record.outcomes])},' if record.outcomes else ""
     request = f'"request":{json_text(dict(sorted(record.request.wire().items())))},' if record.request else ""
     text = (
-        f'{{"at":{encode_basestring_ascii(record.at)},{blobs}"data":{json_text(data)},"first":{place.first},{ignorable}'
-        f'"last":{place.last},{outcomes}"prev":"{place.prev:08x}",{request}"rev":{record.rev},'
+        f'{{"at":{encode_basestring_ascii(record.at)},{blobs}"data":{json_text(data)},"first":{unit.first},{ignorable}'
+        f'"last":{unit.last},{outcomes}"prev":"{prev:08x}",{request}"rev":{record.rev},'
         f'"type":"{record.data.type}","v":{FORMAT_VERSION}}}'
     )
     return text.encode("ascii")

@@ -52,14 +52,15 @@ _AS_THEY_CAME = LEAVES | {dict, list}
 
 def plain(value: Any, is_short: bool = False) -> Json:
     """As `Wire.wire` spells it, by alias, in a third of the time; `is_short`: a bare tag will do."""
-    if type(value) in _AS_THEY_CAME:
+    kind: Any = type(value)
+    if kind in _AS_THEY_CAME:
         return value
-    if isinstance(value, tuple):
+    if kind is tuple:
         return [plain(each) for each in value]
-    if not isinstance(value, BaseModel):
+    if not _is_model(kind):
         return value
     told, values = dict[str, Json](), vars(value)
-    for alias, name, absent, _, may_be_short, _ in _members(type(value)):
+    for alias, name, absent, _, may_be_short, _ in _members(kind):
         one = values[name]
         if one is not absent:
             told[alias] = one if type(one) in _AS_THEY_CAME else plain(one, may_be_short)
@@ -144,6 +145,12 @@ def _members_of(value: BaseModel) -> Iterator[tuple[_Member, Any]]:
 def _shortened(told: dict[str, Json]) -> Json:
     """A disposition of which nothing else is said is its tag."""
     return told["tag"] if told.keys() == {"tag"} else told
+
+
+@cache
+def _is_model(kind: type) -> bool:
+    """To ask pydantic of a value takes longer than to spell most."""
+    return issubclass(kind, BaseModel)
 
 
 @cache
