@@ -1,6 +1,7 @@
 """What a view tells of the agent as it is now: the rest of it is of the journal alone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from abey.core.agent import Agent
 from abey.core.suggesting import suggestions
@@ -17,13 +18,17 @@ SUGGESTION_BYTES = 256 * 1024
 def with_agent(bare: s.Session, agent: Agent | None, workspace: str | None) -> s.Session:
     """The view with what depends on its agent as it is now, None where no version of it is left; `workspace` is that of
     the session's `created`."""
-    changes = {
-        "pending": _bounded(pending_with_agent(bare.pending, agent, workspace)),
+    return bare.model_copy(update=told_of_agent(bare.pending, agent, workspace))
+
+
+def told_of_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace: str | None) -> dict[str, Any]:
+    """The members of a Session that depend on its agent; `bare` are its pending calls without that."""
+    return {
+        "pending": _bounded(pending_with_agent(bare, agent, workspace)),
         "execution_mode": "synchronous" if agent is not None and agent.synchronous else "asynchronous",
         "config_state": "stale" if agent is None or agent.stale else "ok",
         "config_problem": agent.stale if agent else None,
     }
-    return bare.model_copy(update=changes)
 
 
 def pending_with_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace: str | None) -> tuple[t.Pending, ...]:
@@ -43,9 +48,12 @@ def pending_with_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace
 def _bounded(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
     """The calls as they stand in a Session: many schemas or rules would make it too long for a reply, and are left
     out."""
+    if not calls:
+        return ()
     left_out: dict[str, object] = {}
     if sum(ascii_size(call.arguments_schema) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
         left_out["arguments_schema"] = None
-    if ascii_size([rule for call in calls for rule in call.suggestions]) > SUGGESTION_BYTES:
+    several = len(calls) > 1  # those of one call are few, and each is short
+    if several and ascii_size([rule for call in calls for rule in call.suggestions]) > SUGGESTION_BYTES:
         left_out["suggestions"] = ()
     return tuple(call.model_copy(update=left_out) for call in calls) if left_out else calls

@@ -35,12 +35,13 @@ def told(draft: Draft, event: Event) -> dict[str, Json]:
     run ends that it waits for."""
     match event:
         case Send():
-            return {"inputId": event.input.input_id, "position": place_in_queue(draft.session, event.input.input_id)}
+            input_id = event.input.input_id or _taken(draft)
+            return {"inputId": input_id, "position": place_in_queue(draft.session, input_id)}
         case Complete():
             found = find_call(draft.session, event.token)
             call_id = found[1].call_id if found else None
-            resolved = (one.data for one in draft.records if isinstance(one.data, j.CallResolved))
-            return {"applied": any(data.call_id == call_id for data in resolved)}
+            resolved = [one.data.call_id for one in draft.records if type(one.data) is j.CallResolved]
+            return {"applied": call_id in resolved}
         case Isolate():
             return {"ran": [*isolated(draft)]}
         case Cancel() | Stop():
@@ -48,6 +49,11 @@ def told(draft: Draft, event: Event) -> dict[str, Json]:
             return {"applied": ended or (draft.work.closing is not None and _names(event, draft.session))}
         case _:
             return {}
+
+
+def _taken(draft: Draft) -> str | None:
+    """The id that an input was given which came without one."""
+    return next((one.data.input_id for one in draft.records if isinstance(one.data, j.Input | j.InputQueued)), None)
 
 
 def _names(event: Cancel | Stop, session: Session) -> bool:

@@ -1,10 +1,12 @@
 """What each record does to the call it names (machine.md, Calls)."""
 
+from collections.abc import Callable
+
 from abey.core.call import Call, CallState
 from abey.protocol import journal as j
 from abey.protocol.outcomes import Answer, AnyOutcome
 from abey.protocol.policy import AnyDecorator, AnyDisposition, Decorate, Defer, RunIsolated
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 
 def base_disposition(disposition: AnyDisposition) -> AnyDisposition:
@@ -39,13 +41,11 @@ def update_call(call: Call, record: j.Record) -> Call:
             state: CallState = "uncertain" if call.may_have_run else waits
             kept = call.resolution if call.may_have_run else None
             first = call.decided_at or at
-            return replace(call, verdict=data, decided_at=first, state=state, resolution=kept, question=None)
+            return _decided(call, data, first, state, kept, None)
         case j.CallStarted():
-            return replace(
-                call, started=data, started_at=call.started_at or at, state="running", question=None, in_doubt=False
-            )
+            return _started(call, data, call.started_at or at, "running", None, False)
         case j.CallFinished():
-            return replace(call, finished=data, ended_at=at, state=data.outcome, question=None)
+            return _finished(call, data, at, data.outcome, None)
         case j.CallResolved():
             return _resolved(call, data, at)
         case j.CallExpired():
@@ -55,6 +55,13 @@ def update_call(call: Call, record: j.Record) -> Call:
         case _:
             raise TypeError(f"{data.type} does not name a call")
 
+
+_decided: Callable[[Call, j.CallDecided, str, CallState, j.CallResolved | None, None], Call]
+_decided = copier(Call, "verdict", "decided_at", "state", "resolution", "question")
+_started: Callable[[Call, j.CallStarted, str, CallState, None, bool], Call]
+_started = copier(Call, "started", "started_at", "state", "question", "in_doubt")
+_finished: Callable[[Call, j.CallFinished, str, CallState, None], Call]
+_finished = copier(Call, "finished", "ended_at", "state", "question")
 
 _RESOLVED: dict[str, CallState] = {
     "approve": "approved",

@@ -50,8 +50,9 @@ def working(session: Session) -> tuple[Call, ...]:
 
 def unattended(draft: Draft) -> tuple[Call, ...]:
     """Those of them whose child has nothing in flight here: it rests, or the daemon is another one."""
-    attended = {one.call_id for one in draft.work.live}
-    return tuple(call for call in working(draft.session) if call.call_id not in attended)
+    at_work = working(draft.session)
+    attended = {one.call_id for one in draft.work.live} if at_work else ()
+    return tuple([call for call in at_work if call.call_id not in attended])
 
 
 def resumable(draft: Draft) -> tuple[Call, ...]:

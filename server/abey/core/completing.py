@@ -6,7 +6,7 @@ from abey.core.agent import Tool
 from abey.core.call import Call
 from abey.core.calls import base_disposition, isolation_of
 from abey.core.children import let_go
-from abey.core.dispatch import checked_arguments, preview, renewed, start_call
+from abey.core.dispatch import checked_arguments, preview, renewed, run_call, start_call
 from abey.core.effects import Abort, Refuse
 from abey.core.events import UNTIL_YIELD, Complete
 from abey.core.finding import find_call
@@ -21,6 +21,7 @@ from abey.core.session import Session, open_calls
 from abey.core.steps import begin_run, follow_with
 from abey.errors import ArgumentsMismatch, InvalidArguments, InvalidState, PermissionDenied, UnknownToken
 from abey.protocol import journal as j
+from abey.protocol.base import Json
 from abey.protocol.outcomes import Approve
 from abey.protocol.policy import Deny, Rule, RunAsync
 from abey.protocol.transcript import PendingKind
@@ -143,17 +144,19 @@ def _run_it(draft: Draft, call: Call, event: Complete, rule: Rule | None) -> Dra
     renewal = renewed(draft, call, tool) if tool is not None else None
     if renewal is not None:
         return _mismatch(draft.write(renewal), call)
-    arguments = event.outcome.arguments if isinstance(event.outcome, Approve) else None
-    edited = None if arguments is None else json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    if tool is not None:
-        _allow(draft, call, tool, edited)
+    edit = event.outcome.arguments if isinstance(event.outcome, Approve) else None
+    edited = None if edit is None else json.dumps(edit, ensure_ascii=False, separators=(",", ":"))
+    arguments = _allowed(draft, call, tool, edited) if tool is not None else None
     resolution = _resolution(call, event, edited)
     if tool is not None and edited is not None and call.verdict is not None and call.verdict.preimage is not None:
         resolution = resolution.model_copy(update={"preimage": _preimage(draft, tool, edited)})
     draft = _resolve(draft, resolution, rule)
     if holds(draft):
         return draft
-    return start_call(draft, current(draft.session, call), background=True)
+    call = current(draft.session, call)
+    if tool is not None and edited is None:
+        return run_call(draft, call, tool, arguments, background=True)  # all of it was looked at before the answer
+    return start_call(draft, call, background=True)
 
 
 def _resolve(draft: Draft, resolution: j.CallResolved, rule: Rule | None) -> Draft:
@@ -185,8 +188,8 @@ def _differs(session: Session, call: Call, message: str) -> ArgumentsMismatch:
     )
 
 
-def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
-    """Raises where what would run does not fit the schema, or a policy has come to forbid it.
+def _allowed(draft: Draft, call: Call, tool: Tool, edited: str | None) -> Json:
+    """What would run: these arguments. Raises where they do not fit the schema, or a policy has come to forbid it.
 
     What was shown was judged by the stored policy; an edit is judged by it now, and both by the current one.
     """
@@ -200,6 +203,7 @@ def _allow(draft: Draft, call: Call, tool: Tool, edited: str | None) -> None:
         judged = judge(agent, tool, arguments, context.laws) if agent else None
         if judged is not None and _forbids(judged, call):
             raise PermissionDenied(f"the policy does not let {call.tool} run with {what}")
+    return arguments
 
 
 def _forbids(judged: Judgement, call: Call) -> bool:

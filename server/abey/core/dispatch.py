@@ -65,23 +65,21 @@ def start_call(draft: Draft, call: Call, *, background: bool) -> Draft:
     if fault is not None:
         # they were fine when the call was judged: the text itself is lost
         return draft.write(_failed(call, "tool/invalid-arguments", fault))
+    return run_call(draft, call, tool, arguments, background=background)
+
+
+def run_call(draft: Draft, call: Call, tool: Tool, arguments: Json, *, background: bool) -> Draft:
+    """Starts a judged call with its arguments, which were checked just now."""
     invocation_id = draft.mint(f"invocation:{call.call_id}")
     child_id = draft.mint(f"child:{call.call_id}") if is_agent(tool) else None
     arguments_hash = effective_hash(draft.session, call)
     started = j.CallStarted(
         call_id=call.call_id, invocation_id=invocation_id, arguments_hash=arguments_hash, child_id=child_id
     )
-    run = RunTool(
-        invocation_id,
-        call.call_id,
-        tool,
-        arguments,
-        decorators_of(call.verdict.disposition) if call.verdict else (),
-        isolation_of(call.verdict) if call.verdict else None,
-        call.effective_preimage,
-        child_id,
-        call.answer,
-    )
+    verdict, seen = call.verdict, call.effective_preimage
+    around = decorators_of(verdict.disposition) if verdict else ()
+    isolation = isolation_of(verdict) if verdict else None
+    run = RunTool(invocation_id, call.call_id, tool, arguments, around, isolation, seen, child_id, call.answer)
     in_background = background or child_id is not None
     return draft.write(started).begin(Invocation(invocation_id, call.call_id, in_background, child_id), run)
 
@@ -159,7 +157,7 @@ def _decide(draft: Draft, call: Call) -> Draft:
     if denied is not None:
         return draft.write(denied[0]).write(denied[1])
     if verdict.runnable and waits_for_somebody(verdict):
-        shown = preview(draft, tool, call.arguments)
+        shown = context.preview(draft.session.created.cwd, tool, arguments)
         if shown is not None and shown.fault is not None:
             return draft.write(_failed(call, "tool/failed", shown.fault))  # there is nothing to approve
         verdict = verdict.model_copy(update={"preimage": shown.preimage, "diff": shown.diff}) if shown else verdict

@@ -29,6 +29,9 @@ def turns_with(session: Session, change: Callable[[Turn], Turn]) -> Row[Turn]:
     return session.turns.with_last(change(turn))
 
 
+_with_entries: Callable[[Turn, tuple[Entry, ...]], Turn] = copier(Turn, "entries")
+
+
 def entries_with(turn: Turn, entry: Entry, other: Entry) -> tuple[Entry, ...]:
     """Its entries, one of them exchanged."""
     return tuple([other if one is entry else one for one in turn.entries])
@@ -39,7 +42,7 @@ def with_answer(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) 
     if answer is None or answer.committed or not answer.settled:
         raise IllegalRecord(f"no finished batch of calls at revision {session.revision}")
     changed = change(answer)
-    return with_turn(session, lambda turn: replace(turn, entries=entries_with(turn, answer, changed)))
+    return with_turn(session, lambda turn: _with_entries(turn, entries_with(turn, answer, changed)))
 
 
 def with_batch(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -> Session:
@@ -47,7 +50,7 @@ def with_batch(session: Session, change: Callable[[AnswerEntry], AnswerEntry]) -
     if batch is None:
         return session
     changed = change(batch)
-    return with_turn(session, lambda turn: replace(turn, entries=entries_with(turn, batch, changed)))
+    return with_turn(session, lambda turn: _with_entries(turn, entries_with(turn, batch, changed)))
 
 
 def map_calls(session: Session, change: Callable[[Call], Call]) -> Session:

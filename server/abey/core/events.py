@@ -236,11 +236,11 @@ class TimePassed:
     """Some deadline of a waiting call may be over."""
 
 
-_OfTurns = Start | Send | Continue | Withdraw | Drive | Complete | Isolate
+_OfTurns = Send | Complete | Drive | Start | Continue | Withdraw | Isolate
 _OfSessions = Rewind | Reseed | ChangeRules | Pause | Update | Cancel | Stop
 Command = _OfTurns | _OfSessions
 """What clients ask for."""
-News = ModelAnswered | ModelCallFailed | Tripped | ToolsListed | ToolEnded | ToolAsked | Aborted | ChildRested
+News = ModelAnswered | ToolEnded | ModelCallFailed | Tripped | ToolsListed | ToolAsked | Aborted | ChildRested
 """Of work in flight."""
 
 Fact = News | ChildEnded | GraceOver | TimePassed

@@ -11,9 +11,10 @@ from abey.core.session import AnswerEntry, InputEntry, Session, Turn
 def find_call(session: Session, token: str) -> tuple[Turn, Call] | None:
     """The call with this token and its turn; as it is now where the session has it, else as it was left."""
     for turn in turns_of_all_lines(session):
-        for call in reversed(calls_of(turn)):
-            if call.verdict is not None and call.verdict.token == token:
-                return turn, call
+        for entry in reversed(turn.entries):
+            for call in reversed(entry.calls) if isinstance(entry, AnswerEntry) else ():
+                if call.verdict is not None and call.verdict.token == token:
+                    return turn, call
     return None
 
 

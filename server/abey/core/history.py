@@ -88,10 +88,7 @@ def sent_newest_first(session: Session) -> Iterator[Entry]:
 
 def turn_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
     """The messages of one turn; neighbouring inputs are one message."""
-    messages: list[Message] = []
-    for entry in entries:
-        _extend(messages, entry_messages(entry))
-    return tuple(messages)
+    return _joined(message for entry in entries for message in entry_messages(entry))
 
 
 def entry_messages(entry: Entry) -> tuple[Message, ...]:
@@ -111,12 +108,17 @@ def turn_digest(before: str, entries: Iterable[Entry]) -> str:
     once, however often it is asked for."""
     told: list[list[str]] = []
     for entry in entries:
-        for message in _hashes(entry):
-            if told and told[-1][0] == message[0] == _USER:
-                told[-1] += message[1:]
+        for _, *hashed in _read(entry):
+            if told and told[-1][0] == hashed[0] == _USER:
+                told[-1] += hashed[1:]
             else:
-                told.append([*message])
+                told.append(hashed)
     return sha256_hex([before, told])
+
+
+def turn_told(before: str, entries: Sequence[Entry]) -> tuple[tuple[Message, ...], str]:
+    """The messages of a turn that ends, and its digest."""
+    return _joined([read[0] for entry in entries for read in _read(entry)]), turn_digest(before, entries)
 
 
 def digest_before(session: Session) -> str:
@@ -160,7 +162,9 @@ def _last_rev(turn: Turn) -> int:
 
 
 def _messages(turn: Turn) -> tuple[Message, ...]:
-    return turn.messages if turn.end is not None else turn_messages(turn.entries)
+    if turn.end is not None:
+        return turn.messages
+    return _joined([read[0] for entry in turn.entries for read in _read(entry)])
 
 
 def _tell(told: Row[Message], turn: Turn) -> Row[Message]:
@@ -174,10 +178,15 @@ def _tell(told: Row[Message], turn: Turn) -> Row[Message]:
 _TOLD: Fold[Turn, Row[Message]] = Fold(Row(), _tell)
 
 
+def _joined(told: Iterable[Message]) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    _extend(messages, told)
+    return tuple(messages)
+
+
 def _extend(messages: list[Message], more: Iterable[Message]) -> None:
     for message in more:
-        last = messages[-1] if messages else None
-        if isinstance(last, UserMessage) and isinstance(message, UserMessage):
+        if isinstance(message, UserMessage) and messages and isinstance(last := messages[-1], UserMessage):
             messages[-1] = UserMessage(last.parts + message.parts)
         else:
             messages.append(message)
@@ -222,9 +231,9 @@ def _with_doubt(text: str, call: Call) -> str:
 
 
 @once
-def _hashes(entry: Entry) -> tuple[tuple[str, ...], ...]:
-    """Of each message of an entry whose it is, and the hashes of its parts."""
-    return tuple([_hashed(message) for message in entry_messages(entry)])
+def _read(entry: Entry) -> tuple[tuple[Message, *tuple[str, ...]], ...]:
+    """The messages of an entry, each with whose it is and the hashes of its parts."""
+    return tuple([(message, *_hashed(message)) for message in entry_messages(entry)])
 
 
 def _hashed(message: Message) -> tuple[str, ...]:

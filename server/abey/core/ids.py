@@ -20,7 +20,7 @@ def _of_time(millis: int) -> str:
 
 def _eight(bits: int) -> str:
     """Forty bits in eight characters."""
-    return _PAIRS[bits >> 30] + _PAIRS[bits >> 20 & 1023] + _PAIRS[bits >> 10 & 1023] + _PAIRS[bits & 1023]
+    return f"{_PAIRS[bits >> 30]}{_PAIRS[bits >> 20 & 1023]}{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
 
 
 def key_id(text: str) -> str:

@@ -207,6 +207,8 @@ class Draft:
 
     def claim(self, acts: Callable[[OpenRequest], bool]) -> "Draft":
         """What is written next is done for the open requests that `acts` tells: none of them is left untold."""
+        if not self.work.requests:
+            return self
         asked = [one.request for one in self.work.requests if acts(one)]
         first = [one for one in asked if one not in self.untold and not self.session.remembers(one)]
         return replace(self, untold=(*self.untold, *first)) if first else self

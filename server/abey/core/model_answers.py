@@ -71,7 +71,8 @@ def _named(draft: Draft, event: ModelAnswered) -> tuple[ProposedCall, ...]:
     """The calls under ids that are unique in the session; an empty or repeated one is a fault of the call."""
     if not event.answer.calls:
         return ()
-    earlier, here = draft.session.turns.folded(CALL_IDS), set[str]()
+    earlier = draft.session.turns.folded(CALL_IDS)
+    here: set[str] = set()
     named = []
     for index, call in enumerate(event.answer.calls):
         fault = "tool/invalid-call-id" if not call.id else "tool/duplicate-call-id" if call.id in here else None

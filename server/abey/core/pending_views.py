@@ -35,6 +35,8 @@ def bare_pending(session: Session) -> tuple[t.Pending, ...]:
 
 def pending_with_output(pending: Sequence[t.Pending], printed: Mapping[str, str]) -> tuple[t.Pending, ...]:
     """The same with what is known of the output of calls that have none yet, by their ids."""
+    if not printed:
+        return tuple(pending)
 
     def known(call: t.Pending) -> t.Pending:
         text = printed.get(call.call_id)

@@ -83,7 +83,7 @@ def judge(agent: Agent, tool: Tool, arguments: Json, laws: Laws = NO_LAWS) -> Ju
     for one in asked:
         if one.match is Match.YES and denies(one.rule):
             return Judgement(one.rule.disposition, one.rule, tuple(chain))
-    opinions = list(_opinions(agent, tool, laws, asked))
+    opinions = [*_opinions(agent, tool, laws, asked)]
     final = reduce(stricter, opinions)
     return Judgement(
         disposition=final.disposition,
@@ -106,7 +106,7 @@ def policy_hash(agent: Agent, laws: Laws) -> str:
 
 
 def _rules(agent: Agent, laws: Laws) -> Iterator[tuple[str, AnyRule]]:
-    for remembered in _narrowest_first(laws.remembered):
+    for remembered in _narrowest_first(laws.remembered) if laws.remembered else ():
         yield "rule", remembered
     for rule in _rules_of(agent.policy):
         yield "agent", rule
@@ -131,9 +131,10 @@ def _opinions(agent: Agent, tool: Tool, laws: Laws, asked: Sequence[Asked]) -> I
     rest = iter(asked)
     remembered = _next(rest, laws.remembered)
     own = _whole(agent.policy, "agent", tool, _next(rest, _rules_of(agent.policy)))
-    mine = loosened(own, _first(remembered))
+    mine = loosened(own, _first(remembered)) if remembered else own
     yield mine
-    yield from _unsure("rule", tool, [one for one in remembered if _defers(one.rule)])
+    if remembered:
+        yield from _unsure("rule", tool, [one for one in remembered if _defers(one.rule)])
     for floor in laws.floors:
         yield from _of_floor(floor, tool, _next(rest, floor.policy.rules))
     for policy in laws.parents:

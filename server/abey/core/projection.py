@@ -113,21 +113,22 @@ def _dropped_marks(before: Session | None, after: Session) -> Iterator[Mark]:
     yield from (Mark(f"input/{how}", input_id=input_id) for input_id, how in new)
 
 
-def _call_marks(data: _OfCall, _record: j.Record, before: Session | None, after: Session) -> Iterator[Mark]:
+def _call_marks(data: _OfCall, _record: j.Record, before: Session | None, after: Session) -> list[Mark]:
     call_id = data.call_id
     was, now = _find(before, call_id), _find(after, call_id)
     if now is None:
-        return
-    yield Mark("item/completed" if now.final else "item/updated", call_id=call_id)
+        return []
+    marks = [Mark("item/completed" if now.final else "item/updated", call_id=call_id)]
     # A call that an answer names waited for one, though the journal need not say so: a restart makes a call uncertain.
     waited = type(data) is j.CallResolved or _waits(was)
     waits = _waits(now)
     # What was asked about a call before it runs is answered, though the call may wait for something else now.
     heard = was is not None and was.asked_about and not now.asked_about
     if waited and (heard or not waits):
-        yield Mark("pending/expired" if now.state == "expired" else "pending/resolved", call_id=call_id)
+        marks.append(Mark("pending/expired" if now.state == "expired" else "pending/resolved", call_id=call_id))
     if waits and (heard or not waited):
-        yield Mark("pending/added", call_id=call_id)
+        marks.append(Mark("pending/added", call_id=call_id))
+    return marks
 
 
 _MARKS: Mapping[type[j.RecordData], Callable[[Any, j.Record, Session | None, Session], Iterable[Mark]]] = {

@@ -35,7 +35,7 @@ from abey.core.turn_records import (
 from abey.protocol import journal as j
 from abey.protocol.base import Timestamp
 from abey.protocol.lines import Transition
-from abey.protocol.session import Paused
+from abey.protocol.session import Driver, Paused
 from abey.shared.values import copier, replace
 
 
@@ -136,11 +136,11 @@ def _requested(session: Session, data: j.ModelRequested, record: j.Record) -> Se
 
 
 def _committed(session: Session, _data: j.ToolResults, record: j.Record) -> Session:
-    return with_answer(session, lambda answer: replace(answer, committed_rev=record.rev))
+    return with_answer(session, lambda answer: _committed_at(answer, record.rev))
 
 
 def _waiting(session: Session, data: j.Waiting, _record: j.Record) -> Session:
-    return replace(session, driven_by=data.driven_by)
+    return _driven_by(session, data.driven_by)
 
 
 def _paused(session: Session, data: j.Paused, record: j.Record) -> Session:
@@ -192,6 +192,8 @@ def _doubted(session: Session, spared: Callable[[Call], bool]) -> Session:
 
 _At = Callable[[Session, Row[Turn], int, Timestamp, Requests, Transition | None], Session]
 _at_record: _At = copier(Session, "turns", "revision", "updated_at", "requests", "transition")
+_driven_by: Callable[[Session, Driver], Session] = copier(Session, "driven_by")
+_committed_at: Callable[[AnswerEntry, int], AnswerEntry] = copier(AnswerEntry, "committed_rev")
 _about_a_call: Callable[[AnswerEntry, tuple[Call, ...], int], AnswerEntry]
 _about_a_call = copier(AnswerEntry, "calls", "dispatched_rev")
 _in_a_step: Callable[[Turn, tuple[Entry, ...], int], Turn] = copier(Turn, "entries", "steps")

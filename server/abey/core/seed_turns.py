@@ -3,7 +3,7 @@
 import re
 
 from abey.core.call import Call, CallState
-from abey.core.history import turn_digest, turn_messages
+from abey.core.history import turn_told
 from abey.core.ids import key_id
 from abey.core.portable import CANCELLED, blocks_of, calls_of, content_of, final_text, parts_of
 from abey.core.session import AnswerEntry, Entry, InputEntry, NoteEntry, Turn
@@ -104,8 +104,7 @@ class Telling:
     def _end(self, end: TurnEnd) -> None:
         if self._turn is None:
             return
-        messages = turn_messages(self._entries)
-        digest = turn_digest(self._turns[-1].digest if self._turns else "", self._entries)
+        messages, digest = turn_told(self._turns[-1].digest if self._turns else "", self._entries)
         whole = replace(self._turn, entries=tuple(self._entries), messages=messages, digest=digest)
         self._turns.append(replace(whole, end=end, ended_at=self._at, ended_rev=self._rev))
         self._turn, self._entries = None, []

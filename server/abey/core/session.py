@@ -65,7 +65,7 @@ class AnswerEntry(Referable):
 
     @property
     def settled(self) -> bool:
-        return all(call.state in FINAL_STATES for call in self.calls)
+        return FINAL_STATES.issuperset([call.state for call in self.calls])
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,10 +112,10 @@ def _decide(draft: Draft, event: Event) -> Draft:
     if isinstance(event, Command):
         draft = end_left(settle_children(expire(draft)))
     match event:
-        case Start():
-            raise ValueError("a session starts once")
         case Send():
             return send(draft, event)
+        case Complete():
+            return complete(draft, event)
         case Continue():
             return go_on(draft, event)
         case Withdraw():
@@ -126,8 +126,8 @@ def _decide(draft: Draft, event: Event) -> Draft:
             return reseed(draft, event)
         case Drive():
             return drive(draft, event)
-        case Complete():
-            return complete(draft, event)
+        case Start():
+            raise ValueError("a session starts once")
         case Isolate():
             return isolate(draft, event)
         case ChangeRules():

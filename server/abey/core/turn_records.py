@@ -7,7 +7,7 @@ from abey.core.budget import total
 from abey.core.call import Call
 from abey.core.conversation import Message
 from abey.core.edits import IllegalRecord, turns_with, with_turn
-from abey.core.history import digest_before, turn_digest, turn_messages
+from abey.core.history import digest_before, turn_told
 from abey.core.rows import Row
 from abey.core.session import (
     AnswerEntry,
@@ -35,7 +35,7 @@ def with_input(session: Session, data: j.Input, record: j.Record) -> Session:
     if turn is None:
         number = session.turn_count + 1
         turn = Turn(data.turn_id, number, record.at, (*session.untold, entry), began_rev=record.rev)
-        return replace(session, turns=session.turns.with_next(turn), last_error=None, untold=())
+        return _with_a_turn(session, session.turns.with_next(turn), None, ())
     if turn.turn_id != data.turn_id:
         raise IllegalRecord(f"record {record.rev}: input for turn {data.turn_id} while {turn.turn_id} is open")
     return with_turn(session, lambda turn: replace(turn, entries=(*turn.entries, entry)))
@@ -47,7 +47,11 @@ def continued(session: Session, data: j.Continued, record: j.Record) -> Session:
     session = _unqueued(session, data.input_id)
     number, began = session.turn_count + 1, record.rev
     turn = Turn(data.turn_id, number, record.at, session.untold, continues=data.input_id, began_rev=began)
-    return replace(session, turns=session.turns.with_next(turn), last_error=None, untold=())
+    return _with_a_turn(session, session.turns.with_next(turn), None, ())
+
+
+_with_a_turn: Callable[[Session, Row[Turn], None, tuple[NoteEntry, ...]], Session]
+_with_a_turn = copier(Session, "turns", "last_error", "untold")
 
 
 def withdrawn(session: Session, data: j.Withdrawn, _record: j.Record) -> Session:
@@ -161,8 +165,7 @@ def ended(session: Session, data: j.Final | j.Cancelled | j.Failed | j.Stopped, 
     before = digest_before(session)
 
     def close(turn: Turn) -> Turn:
-        messages = turn_messages(turn.entries)
-        digest = turn_digest(before, turn.entries)
+        messages, digest = turn_told(before, turn.entries)
         return _closed(turn, end, at, record.rev, messages, digest)
 
     return _without_idle_continues(with_turn(session, close))

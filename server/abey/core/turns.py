@@ -1,12 +1,14 @@
 """How a batch is committed and how a turn ends: with the next input, if one waits."""
 
+from collections.abc import Callable
+
 from abey.core.children import end_children, let_go
 from abey.core.effects import Abort, StartGrace
 from abey.core.events import Cancel, Stop
-from abey.core.machine import Closing, Draft
+from abey.core.machine import ActiveRun, Closing, Draft, Work
 from abey.core.session import AnswerEntry, open_calls, queue_order
 from abey.protocol import journal as j
-from abey.shared.values import replace
+from abey.shared.values import copier, replace
 
 
 def commit_batch(draft: Draft, batch: AnswerEntry) -> Draft:
@@ -34,7 +36,7 @@ def end_turn(draft: Draft, ending: j.Final | j.Cancelled | j.Failed) -> Draft:
     draft = draft.write(ending)
     queue, run = queue_order(draft.session), draft.work.run
     if run is not None and all(queued.input_id != run.input_id for queued in queue):
-        draft = draft.with_work(replace(draft.work, run=replace(run, turn_over=True)))
+        draft = draft.with_work(_with_run(draft.work, _turn_over(run, True)))
     return draft.write(_committed(queue[0], draft.mint("turn"))) if queue else draft
 
 
@@ -107,7 +109,11 @@ def finish_closing(draft: Draft) -> Draft:
     stopped = j.Stopped(reason=closing.reason, by=closing.by, cancelled_calls=kept, attempts=closing.attempts)
     draft = draft.write(stopped)
     run = draft.work.run
-    return draft.with_work(replace(draft.work, run=replace(run, turn_over=True) if run else None))
+    return draft.with_work(_with_run(draft.work, _turn_over(run, True) if run else None))
+
+
+_turn_over: Callable[[ActiveRun, bool], ActiveRun] = copier(ActiveRun, "turn_over")
+_with_run: Callable[[Work, ActiveRun | None], Work] = copier(Work, "run")
 
 
 def _committed(queued: j.InputQueued, turn_id: str) -> j.Input | j.Continued:

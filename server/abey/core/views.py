@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from abey.core.agent import Agent
-from abey.core.agent_views import with_agent
+from abey.core.agent_views import told_of_agent
 from abey.core.call import Call
 from abey.core.completing import pending_kind
 from abey.core.history import result_of
@@ -23,11 +23,6 @@ QUEUED_TEXT = 200
 
 def session_view(machine: Machine, agent: Agent | None) -> s.Session:
     """The Session of the protocol. `agent` is its agent as it is now, for the schemas of pending calls."""
-    return with_agent(bare_view(machine), agent, machine.session.created.workspace)
-
-
-def bare_view(machine: Machine) -> s.Session:
-    """The Session without what depends on its agent, as if there was none."""
     session = machine.session
     turn, active = session.turn, machine.work.run
     return s.Session(
@@ -39,12 +34,10 @@ def bare_view(machine: Machine) -> s.Session:
         activity=machine.work.activity,
         revision=session.revision,
         turn=_turn(turn) if turn else None,
-        pending=bare_pending(session),
         queued=tuple(s.QueuedInput(input_id=one.input_id, delivery=one.delivery) for one in queue_order(session)),
         output=output(session),
         last_error=session.last_error,
         paused=session.paused,
-        execution_mode="asynchronous",
         driven_by="run" if active is not None and not active.run.once else session.driven_by,
         usage=_usage(session),
         created_at=session.created_at,
@@ -54,8 +47,13 @@ def bare_view(machine: Machine) -> s.Session:
         children=session.children,
         forked_from=session.created.forked_from,
         config_hash=session.config_hash,
-        config_state="stale",
+        **told_of_agent(bare_pending(session), agent, session.created.workspace),
     )
+
+
+def bare_view(machine: Machine) -> s.Session:
+    """The Session without what depends on its agent, as if there was none."""
+    return session_view(machine, None)
 
 
 def queued_texts(session: Session) -> dict[str, str]:

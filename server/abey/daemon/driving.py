@@ -7,7 +7,6 @@ from abey.core import events as e
 from abey.core.answering import STARTED, place_in_queue, run_outcome
 from abey.core.effects import EndRun
 from abey.core.idempotency import Keyed, input_id
-from abey.core.ids import ulid
 from abey.core.titles import title_of
 from abey.daemon.idempotency import Done, Outcome, keyed, new_id, refuse_made
 from abey.daemon.services import Named, Services, lent_by
@@ -76,7 +75,7 @@ class Driving:
 
     async def send(self, peer: Peer, params: r.SendParams) -> Done:
         live = await self._services.sessions.get(params.session_id)
-        new = e.NewInput(_parts(params.prompt, params.parts), self._input_id(params), params.delivery)
+        new = e.NewInput(_parts(params.prompt, params.parts), _own_id(params), params.delivery)
         event, request = e.Send(new, RUNS[params.run], peer.client), keyed(m.SEND, params, waits=params.wait)
         with self._services.keys.driven(live.id, peer.options.env):
             submitted = await self._services.scheduler.submit(live, event, params.if_revision, request)
@@ -111,24 +110,16 @@ class Driving:
 
     def sent(self, params: r.SendParams, live: Live, outcome: Outcome) -> r.SendResult:
         """An interrupted request was waiting for its run; its input is where it is now."""
-        input_id = outcome.get("inputId") or self._input_id(params)
+        own = outcome.get("inputId") or _own_id(params) or ""  # without a key it has an outcome
         return r.SendResult(
-            input_id=input_id,
-            position=outcome.get("position", place_in_queue(live.machine.session, input_id)),
+            input_id=own,
+            position=outcome.get("position", place_in_queue(live.machine.session, own)),
             session=self._services.show(live),
         )
 
     def closed(self, _: r.SessionEffect, live: Live, outcome: Outcome) -> r.AppliedResult:
         """Had an interrupted request been applied, its outcome would be recorded with that."""
         return r.AppliedResult(applied=outcome.get("applied", False), session=self._services.show(live))
-
-    def _input_id(self, params: r.SendParams) -> str:
-        """The client's own, or that of the key, or one of ours."""
-        if params.input_id is not None:
-            return params.input_id
-        if params.idempotency_key is not None:
-            return input_id(params.session_id, params.idempotency_key)
-        return ulid(self._services.clock.millis(), self._services.clock.entropy())
 
     async def _close(self, params: r.SessionEffect, event: e.Cancel | e.Stop, request: Keyed | None) -> Done:
         live = await self._services.sessions.get(params.session_id)
@@ -200,6 +191,13 @@ def environment(services: Services, peer: Peer) -> dict[str, str]:
 def refuse_while_draining(services: Services) -> None:
     if services.scheduler.draining:
         raise DaemonDraining("the daemon is about to end and takes no new steps; try again in a moment")
+
+
+def _own_id(params: r.SendParams) -> str | None:
+    """The client's own for its input, or that of the key; else it gets one of ours, which nobody need look for."""
+    if params.input_id is not None or params.idempotency_key is None:
+        return params.input_id
+    return input_id(params.session_id, params.idempotency_key)
 
 
 def _run(params: r.RunParams) -> e.Run:

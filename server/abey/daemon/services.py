@@ -120,6 +120,8 @@ class Services:
 
     def now(self, machine: Machine) -> Machine:
         """The machine as it is to be shown now."""
+        if machine.session.batch is None:  # there is no call that time or a child could have ended
+            return machine
         session = overdue(machine.session, self.clock.now())
         return Machine(settled(session, self.children.ended(machine)), machine.work)
 
@@ -130,7 +132,7 @@ class Services:
         agent = self.equipped(machine)
         shown = session_view(self.now(machine), agent)
         pending, missing = self.with_output(machine.session.id, shown.pending), _missing(agent)
-        if not pending and missing is None and damage is None:
+        if pending == shown.pending and missing is None and damage is None:
             return shown
         return shown.model_copy(update={"pending": pending, "missing_tools": missing, "damaged": damage})
 

@@ -85,7 +85,7 @@ class ToolStreams:
 
     def changed(self, session: Session) -> None:
         """What was not sent of calls that run no more is not sent any more: their results are there."""
-        if mine := self._of(session.id):
+        if self._streams and (mine := self._of(session.id)):
             running = {call.call_id for call in open_calls(session) if call.state == "running"}
             for key in mine:
                 if key[1] not in running:

@@ -88,6 +88,8 @@ def _from_shorthand(value: Any) -> Any:
 
 
 def _to_shorthand(value: Wire) -> Any:
+    if isinstance(value, RunSync | RunAsync):  # most of them, and nothing else can be said of these
+        return value.tag
     wire = value.wire()
     return wire["tag"] if len(wire) == 1 else wire
 

@@ -30,9 +30,14 @@ class Applying:
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def due(self) -> bool:
+        """Whether there are rules that were not applied yet."""
+        return bool(self._remembering.unapplied())
+
     async def apply(self) -> None:
         """Every call is answered that waits for what one of the new rules says. Whoever asked may leave."""
-        if not self._remembering.unapplied():
+        if not self.due:
             return
         task = asyncio.create_task(self._apply())
         self._tasks.add(task)

@@ -52,7 +52,8 @@ class EventLog:
 
     def ahead(self, records: Sequence[Record], sessions: Sequence[Session]) -> Sequence[Logged]:
         """What the next unit will be here, with the session after each of its records; nothing is changed yet."""
-        logged, before, seq = list[Logged](), self.session, self.next_seq
+        logged: list[Logged] = []
+        before, seq = self.session, self.next_seq
         last = records[-1] if records else None
         for record, after in zip(records, sessions, strict=True):
             marks = marks_of(record, before, after, last=record is last)

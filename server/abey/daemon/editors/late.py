@@ -86,7 +86,8 @@ class LateEditors:
         self._tell(partial(_left, peer))
 
     def changed(self, machine: Machine) -> None:
-        self._tell(partial(_changed, machine))
+        if self._is_wanted:
+            self._do(partial(_changed, machine))
 
     def gone(self, machine: Machine) -> None:
         self._tell(partial(_gone, machine))
@@ -115,8 +116,12 @@ class LateEditors:
 
     def _tell(self, act: Act) -> None:
         """What happens before the first editor is there is none of its business."""
-        if self._made is not None or self._loading is not None:
+        if self._is_wanted:
             self._do(act)
+
+    @property
+    def _is_wanted(self) -> bool:
+        return self._made is not None or self._loading is not None
 
     def _do(self, act: Act) -> None:
         """Now, or once all is loaded."""

@@ -50,7 +50,7 @@ class Described:
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         equipped = self._inner.equip(agent, session)
-        silent = [tool for tool in equipped.tools.values() if is_agent(tool) and not tool.description]
+        silent = [tool for tool in equipped.tools.values() if not tool.description and is_agent(tool)]
         if not silent:
             return equipped
         key = (session.id, agent.config_hash, session.turn.turn_id if session.turn else "")

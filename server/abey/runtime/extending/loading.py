@@ -76,7 +76,7 @@ class Extensions:
     @property
     def usable(self) -> tuple[Installed, ...]:
         """As far as they are loaded; the outer ones first."""
-        return tuple(one for one in self.known or () if isinstance(one, Installed))
+        return tuple([one for one in self.known or () if isinstance(one, Installed)])
 
     async def all(self) -> tuple[Found, ...]:
         """Loads them, in a thread, where nobody has before."""

@@ -3,9 +3,8 @@ r"""A record is a line, `<crc32 of the JSON, 8 hex digits> <JSON>\n`; a unit is 
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field, StrictBool, StrictInt, ValidationError
 
@@ -15,6 +14,7 @@ from abey.protocol.journal import FORMAT_VERSION, RECORD_TYPES, KeyedOutcome, Ke
 from abey.runtime.store.nesting import NESTING_LIMIT, nesting
 from abey.runtime.store.references import BLOB_ABOVE, Deflater, Fetch, inflate, json_text, no_blobs
 from abey.runtime.store.spelling import Carried, carry, deflated, fill, spelled
+from abey.shared.values import dataclass
 
 RECORD_LIMIT = 1 << 20
 """Bytes of a line, its newline included."""
@@ -34,7 +34,8 @@ def encode_unit(
     Infinity, and for a large value where there are no `blobs`.
     """
     unit = _Unit(records[0].rev, records[-1].rev, {} if carried is None else carried)
-    lines, contents = [], dict[str, bytes]()
+    lines: list[bytes] = []
+    contents: dict[str, bytes] = {}
     for rev, record in enumerate(records, unit.first):
         if record.rev != rev:
             raise ValueError("the revisions of a unit do not follow each other")
@@ -160,7 +161,8 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _Unit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Unit:
     """The bounds of a unit, and what the records before the next one say."""
 
     first: int
@@ -169,16 +171,16 @@ class _Unit(NamedTuple):
 
 
 def _payload(record: Record, unit: _Unit, prev: int, blobs: dict[str, bytes]) -> bytes:
-    kind = record.data.type
     try:
         payload = _json(record, unit, prev, spelled(record.data, unit.carried))
         documents: Sequence[bytes] = ()
         if len(payload) > BLOB_ABOVE:  # else nothing in it can be large
             payload, documents = _thinned(record, unit, prev, blobs)
     except RecursionError:
-        raise _nests_too_deep(kind) from None
-    if nesting(payload) > NESTING_LIMIT or any(nesting(one) > NESTING_LIMIT for one in documents):
-        raise _nests_too_deep(kind)
+        raise _nests_too_deep(record.data.type) from None
+    for one in (payload, *documents):
+        if nesting(one) > NESTING_LIMIT:
+            raise _nests_too_deep(record.data.type)
     return payload
 
 

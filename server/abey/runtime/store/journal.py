@@ -104,7 +104,7 @@ class Journal:
             raise record_failed(self.what, self._failure)
         if records[0].rev != self.revision + 1:
             raise ValueError(f"revision {records[0].rev} cannot follow {self.revision}")
-        blobs = dict[str, bytes]()
+        blobs: dict[str, bytes] = {}
         carried = dict(self.end.carried)
         data, crc = encode_unit(records, self.end.crc, blobs, carried)
         self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev, carried))

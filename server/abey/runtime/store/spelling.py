@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_args
+from operator import attrgetter
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, PlainSerializer
 from pydantic.fields import FieldInfo
@@ -11,6 +12,7 @@ from abey.protocol.base import Json
 from abey.protocol.journal import RECORD_TYPES, RecordData
 from abey.runtime.store.references import Deflater, below
 from abey.runtime.store.repeats import carry_client, fill_repeats, once
+from abey.shared.values import dataclass
 
 Carried = dict[str, str]
 """What the records so far say last of the members that a record may lack, by alias, and of a client, by
@@ -20,16 +22,16 @@ Carried = dict[str, str]
 def spelled(data: RecordData, carried: Mapping[str, str]) -> dict[str, Json]:
     """The JSON value of `data`, without members that have their default or are `carried`, and without what it says
     twice. JSON values inside are theirs, and stay as they came; a required one may be null."""
-    told = dict[str, Json]()
+    told: dict[str, Json] = {}
     values, said = once(data, carried, plain)
-    for alias, name, known, is_carried, is_short, _ in _members(type(data)):
-        value = values[name]
-        if is_carried:
-            known = carried.get(alias, known)
-        elif name in said:
-            known = said[name]
+    for member in _members(type(data)):
+        value, known = values[member.name], member.default
+        if member.is_carried:
+            known = carried.get(member.alias, known)
+        elif member.name in said:
+            known = said[member.name]
         if known is _REQUIRED or (value is not known and value != known):
-            told[alias] = value if type(value) in _AS_THEY_CAME else plain(value, is_short)
+            told[member.alias] = value if type(value) in _AS_THEY_CAME else plain(value, member.is_short)
     return told
 
 
@@ -59,11 +61,12 @@ def plain(value: Any, is_short: bool = False) -> Json:
         return [plain(each) for each in value]
     if not _is_model(kind):
         return value
-    told, values = dict[str, Json](), vars(value)
-    for alias, name, absent, _, may_be_short, _ in _members(kind):
-        one = values[name]
-        if one is not absent:
-            told[alias] = one if type(one) in _AS_THEY_CAME else plain(one, may_be_short)
+    values = vars(value)
+    told: dict[str, Json] = {}
+    for member in _members(kind):
+        one = values[member.name]
+        if one is not member.default:
+            told[member.alias] = one if type(one) in _AS_THEY_CAME else plain(one, member.is_short)
     return _shortened(told) if is_short else told
 
 
@@ -93,7 +96,8 @@ def fill(kind: type[RecordData], data: dict[str, Any], carried: Mapping[str, str
                 data[member.alias] = ""
 
 
-class _Member(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Member:
     """A field. `default` is what it is where it is absent; `is_short`: it may be a bare tag; `json`: whether it is
     declared as a JSON value, or as an object of them, which itself stays."""
 
@@ -158,19 +162,18 @@ def _members(model: type[BaseModel]) -> tuple[_Member, ...]:
     """Every field, by alias."""
     is_record = issubclass(model, RecordData)
     carried = model.carried if issubclass(model, RecordData) else frozenset()
-    return tuple(
-        sorted(
-            _Member(
-                alias=_alias(field, name),
-                name=name,
-                default=_default(field, is_record=is_record),
-                is_carried=name in carried,
-                is_short=any(isinstance(one, PlainSerializer) for one in _annotations(field)),
-                json=_json_kind(field.annotation),
-            )
-            for name, field in model.model_fields.items()
+    members = [
+        _Member(
+            alias=_alias(field, name),
+            name=name,
+            default=_default(field, is_record=is_record),
+            is_carried=name in carried,
+            is_short=any(isinstance(one, PlainSerializer) for one in _annotations(field)),
+            json=_json_kind(field.annotation),
         )
-    )
+        for name, field in model.model_fields.items()
+    ]
+    return tuple(sorted(members, key=attrgetter("alias")))
 
 
 def _alias(field: FieldInfo, name: str) -> str:
