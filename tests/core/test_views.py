@@ -6,12 +6,14 @@ import pytest
 from support.stories import LATER, at, complete, dispatched, find, proposed, small
 from support.world import CLIENT, World, answer, text_parts
 
+from abey.core import agent_views
 from abey.core import events as e
 from abey.core.hashes import effective_hash, proposed_hash
 from abey.core.pending_views import pending_view
 from abey.core.replay import overdue
 from abey.core.views import queued_texts, resolution_view, session_view
 from abey.protocol import outcomes as o
+from abey.protocol.ascii_json import ascii_size
 from abey.protocol.blocks import TextBlock, ThinkingBlock
 from abey.protocol.policy import Rule
 from abey.protocol.session import Usage
@@ -136,6 +138,17 @@ def test_a_session_whose_agent_is_gone_is_stale_and_shows_no_schema() -> None:
     assert told["configState"] == "stale"
     known = {name: value for name, value in soon(world).items() if name != "argumentsSchema"}
     assert told["pending"] == [known | {"suggestions": []}]
+
+
+def test_rules_that_would_make_a_session_too_long_are_left_out_be_they_of_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = small()
+    size = ascii_size(list(suggested(world)))
+    monkeypatch.setattr(agent_views, "SUGGESTION_BYTES", size)
+    assert shown(world)["pending"] == [soon(world)]
+    monkeypatch.setattr(agent_views, "SUGGESTION_BYTES", size - 1)
+    assert shown(world)["pending"] == [soon(world) | {"suggestions": []}]
 
 
 def test_a_stopped_session_waits_for_nobody_and_has_no_output() -> None:

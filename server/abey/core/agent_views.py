@@ -53,7 +53,6 @@ def _bounded(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
     left_out: dict[str, object] = {}
     if sum(ascii_size(call.arguments_schema) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
         left_out["arguments_schema"] = None
-    several = len(calls) > 1  # those of one call are few, and each is short
-    if several and ascii_size([rule for call in calls for rule in call.suggestions]) > SUGGESTION_BYTES:
+    if ascii_size([rule for call in calls for rule in call.suggestions]) > SUGGESTION_BYTES:
         left_out["suggestions"] = ()
     return tuple(call.model_copy(update=left_out) for call in calls) if left_out else calls
