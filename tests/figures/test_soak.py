@@ -14,14 +14,16 @@ from support.e2e_peer import Peer
 from support.figures import Figures
 from support.harness.traffic import Bench, Client
 
+from abey.runtime.recording import WRITERS
+
 pytestmark = pytest.mark.figures
 
 SHAKY = 0.002
 """How often a write or a sync fails."""
 
-THREADS = 1 + min(32, (os.cpu_count() or 1) + 4) + 2
-"""Those that a daemon keeps once it needs them: the first one, those of asyncio.to_thread, and two that
-watch the agent files."""
+THREADS = 1 + min(32, (os.cpu_count() or 1) + 4) + WRITERS + 2
+"""Those that a daemon keeps once it needs them: the first one, those of asyncio.to_thread, those that write journals,
+and two that watch the agent files."""
 
 STILL_SECONDS = 1.0
 """Tools of a session that failed are ended behind the scenes: what is held is counted once it has not changed for so

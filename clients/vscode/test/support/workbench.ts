@@ -166,7 +166,7 @@ export class Workbench {
 
   async badge(label: string): Promise<string> {
     const badge = this.container(label).locator(".badge-content").filter({ visible: true });
-    return (await badge.count()) > 0 ? ((await badge.first().textContent()) ?? "") : "";
+    return (await badge.allTextContents())[0] ?? ""; // one look: what is there may be gone a moment later
   }
 
   /** Clicks there, again where the rows were drawn anew under the click, until `came` is so. */
