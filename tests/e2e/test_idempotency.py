@@ -196,7 +196,7 @@ def test_who_waits_for_a_daemon_that_ends_is_told_to_ask_the_next_one(place: Pla
         for one, request_id in ((peer, asked), (other, joined)):
             with pytest.raises(Refusal) as refused:
                 one.answer(request_id)
-            assert (refused.value.kind, refused.value.data["retryable"]) == ("daemon/draining", True)
+            assert (refused.value.kind, refused.value.data["retryable"]) == ("daemon/gone", True)
     nursery.wake(place).close()
     again = place.rpc("agents/start", **start)
     assert (again["state"], marks(again), place.ran()) == ("partialUserTurn", {"interrupted"}, 1)

@@ -118,6 +118,23 @@ async def test_whoever_waits_for_what_is_undisturbed_is_told_what_it_comes_to() 
         await undisturbed.done(fail())
 
 
+async def test_who_waits_for_what_ends_just_before_the_close_is_told_of_it_and_not_cut_off() -> None:
+    undisturbed = Undisturbed[str]()
+    closing: list[asyncio.Task[None]] = []
+
+    async def close() -> None:
+        await undisturbed.close()
+        waiting.cancel()
+
+    async def work() -> str:
+        closing.append(asyncio.create_task(close()))  # begins in the next turn, before who waits goes on
+        return "done"
+
+    waiting = asyncio.create_task(undisturbed.done(work()))
+    assert await waiting == "done"
+    await asyncio.gather(*closing)
+
+
 async def test_work_that_ends_with_the_daemon_ends_the_waiting_for_it() -> None:
     before = asyncio.all_tasks()
     waiting = asyncio.create_task(Undisturbed[str]().done(for_ever()))

@@ -10,7 +10,7 @@ from abey.core.idempotency import Keyed, Remembered, Requests, keyed_request, re
 from abey.core.ids import key_id, ulid
 from abey.core.inputs import refuse_revision
 from abey.daemon.services import Services
-from abey.errors import DaemonDraining, InvalidState, Replayed, SessionDamaged, UnknownSession
+from abey.errors import DaemonGone, InvalidState, Replayed, SessionDamaged, UnknownSession
 from abey.protocol import lines as li
 from abey.protocol import requests as r
 from abey.protocol.base import Json, Repeatable, Wire
@@ -190,7 +190,7 @@ async def _joined(task: "asyncio.Task[W]") -> W:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         if task.cancelled():
-            raise DaemonDraining("the daemon is stopping; ask the next one under the same key") from None
+            raise DaemonGone("the daemon ended before this did; ask the next one under the same key") from None
         raise
 
 

@@ -80,8 +80,9 @@ class Undisturbed(Generic[_T]):
             del told  # an error that comes of it would hold it, and it the error
 
     async def close(self) -> None:
-        """Waits for all of it."""
+        """Waits for all of it, and until who waits for it has it."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # what came of work that ended in this turn comes to who waits for it in the next one
 
     async def _tell(self, work: Coroutine[Any, Any, _T], told: asyncio.Future[_T]) -> None:
         task = asyncio.current_task()

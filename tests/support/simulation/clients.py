@@ -17,7 +17,7 @@ from abey.rpc.faults import RequestCancelled
 from abey.rpc.framing import Body, Frames
 from abey.rpc.outbox import Outbox
 
-UNKNOWN = ("daemon/gone", "daemon/draining", "record/failed")
+UNKNOWN = ("daemon/gone", "record/failed")
 """Failures that leave open how far the request got."""
 INTERNAL, CANCELLED = -32603, -32800
 
