@@ -249,6 +249,20 @@ async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_s
     assert [params["event"]["type"] for _, params in one.heard if "seq" in params][-1] == "session/updated"
 
 
+async def test_nothing_of_an_answer_streams_after_it_is_recorded_where_the_model_is_asked_again_at_once() -> None:
+    world = World()
+    world.start("hello", e.UNTIL_TURN)
+    place, one = Place(world), Listening("one")
+    place.attach(one, deltas=True)
+    step = world.session.asked.step_id
+    place.publisher.streamed("s1", step, Delta("answer", "Hello"))
+    world.model_says(answer(("c1", "no-such-tool", "{}"), text="Hello"))
+    assert world.session.asked.step_id != step
+    place.grow()
+    await turns_of_the_loop()
+    assert one.deltas == []
+
+
 async def test_before_an_answer_its_client_hears_what_happened_and_no_other_does_yet(place: Place) -> None:
     asks, other = Listening("asks"), Listening("other")
     for one in (asks, other):

@@ -345,6 +345,20 @@ async def test_a_message_that_is_announced_too_long_is_refused_with_a_reason_tho
     assert await link.end == 1
 
 
+async def test_who_broke_the_framing_gets_nothing_more_and_nobody_else_is_harmed() -> None:
+    stage = Stage()
+    async with greeted(stage) as link:
+        link.peer.ask(1, "agents/wait")
+        await until(lambda: stage.waiting == 1)
+        link.peer.raw(b"Content-Length: nonsense\r\n\r\n")
+        refused = await link.peer.message()
+        stage.joined[0].notify("agents/summary", {})  # as to everybody, whoever comes next
+        stage.release.set()
+        await until(lambda: stage.waiting == 0)
+        assert (refused["error"]["data"]["kind"], await link.peer.message()) == ("invalid-request", None)
+        assert not link.end.done()
+
+
 async def test_http_is_hung_up_on_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     async with connected(Stage()) as link:
         link.peer.raw(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")

@@ -38,3 +38,7 @@ async def test_what_happens_after_a_handler_has_returned_is_told_after_its_answe
 @pytest.mark.parametrize("method", ["agents/miss", "agents/boom"])
 async def test_what_there_is_to_tell_is_told_before_an_error_too(method: str) -> None:
     assert await heard(method, 2) == ["before", "error"]
+
+
+async def test_what_there_is_to_tell_is_told_before_the_end_of_a_dialogue_is_answered() -> None:
+    assert await heard("shutdown", 2) == ["before", "result"]

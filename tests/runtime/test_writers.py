@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import threading
+import time
 import weakref
 from contextlib import suppress
 from typing import Any
@@ -77,6 +78,38 @@ async def test_work_that_finds_all_threads_busy_begins_once_whoever_waited_for_a
 
     await asyncio.gather(wait("a"), wait("b"), wait("c"))
     assert order == [f"{name} {what}" for name in "abc" for what in ("is done", "goes on")]
+
+
+async def test_others_have_their_turns_between_the_answers_of_much_work_that_waits() -> None:
+    loop, writers, order = asyncio.get_running_loop(), Writers(4), list[str]()
+
+    def turn() -> None:
+        order.append("|")
+        loop.call_soon(turn)
+
+    def go_on() -> None:
+        time.sleep(0.002)  # threads have the time to be done with more
+        order.append("w")
+
+    async def wait() -> None:
+        await done_by(writers, abs, -1)
+        go_on()
+
+    loop.call_soon(turn)
+    await asyncio.gather(*(wait() for _ in range(40)))
+    assert max(map(len, "".join(order).split("|"))) <= 4
+
+
+async def test_work_for_which_the_system_has_no_thread_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    writers = Writers(1)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError):
+        patched.setattr(threading.Thread, "start", refuse)
+        await done_by(writers, abs, -1)
+    assert await asyncio.wait_for(done_by(writers, abs, -1), 10) == 1
 
 
 async def test_whoever_does_not_wait_any_more_is_told_nothing() -> None:

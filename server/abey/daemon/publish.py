@@ -71,8 +71,7 @@ class Publisher:
         """A summary to everybody, unless it would say what they know; its events to who is attached. Neither keeps
         anybody waiting: who goes on with the session goes first."""
         session = machine.session
-        if session.asked is None:
-            self._streams.end(session.id)
+        self._streams.end(session.id, session.asked.step_id if session.asked is not None else None)
         self._tools.changed(session)
         self._subscriptions.advanced(session.id)
         self._changed[session.id] = machine

@@ -44,10 +44,14 @@ class Streams:
             stream.due = asyncio.get_running_loop().call_later(self._seconds, self._flush, session_id, stream)
         stream.unsent.append(delta.text)
 
-    def end(self, session_id: str) -> None:
-        """The answer is there, or void: what was not sent of it is not sent any more."""
-        stream = self._streams.pop(session_id, None)
-        if stream is not None and stream.due is not None:
+    def end(self, session_id: str, but: str | None = None) -> None:
+        """The answer is there, or void, unless it is that of the step `but`: what was not sent of it is not sent any
+        more."""
+        stream = self._streams.get(session_id)
+        if stream is None or stream.step_id == but:
+            return
+        del self._streams[session_id]
+        if stream.due is not None:
             stream.due.cancel()
 
     def _flush(self, session_id: str, stream: Stream) -> None:

@@ -176,7 +176,9 @@ class Dialogue:
                 case "initialize":
                     result = self._initialize(request.params)
                 case "shutdown":
-                    result = self._shutdown()
+                    self._phase = "shutdown"
+                    self._ended(request.id, reply, b"null")
+                    return
                 case _:
                     self._start(request, reply)
                     return
@@ -184,7 +186,7 @@ class Dialogue:
             self._ended(request.id, reply, error)
             return
         reply(request.id, result_reply(request.id, result))
-        if request.method == "initialize" and self._peer:
+        if self._peer:
             self._surface.joined(self._peer)
 
     def _admit(self, request: Request) -> None:
@@ -211,10 +213,6 @@ class Dialogue:
         self._peer = peer
         self._phase = "ready"
         return result
-
-    def _shutdown(self) -> bytes:
-        self._phase = "shutdown"
-        return b"null"
 
     def _start(self, request: Request, reply: Reply) -> None:
         self._calls.admit()

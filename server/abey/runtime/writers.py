@@ -69,7 +69,7 @@ class _Done:
         os.write(self._into, b".")
 
     def _take(self, out: int) -> None:
-        while self._work:
+        for _ in range(len(self._work)):  # what threads do meanwhile is for the next turn: others wait for this one
             os.read(out, 1)  # for each its own, so that one that is interrupted takes no other with it
             tell, answer, result, error = self._work.popleft()
             tell(answer, result, error)
@@ -128,10 +128,10 @@ class Writers(Executor):
         return answer
 
     def _begin(self, work: _Work) -> None:
-        self._at_work += 1
-        if self._threads < self._at_work:
+        if self._threads == self._at_work:
             Thread(target=_work, args=(self._queue,), name=f"writer-{self._threads}", daemon=True).start()
             self._threads += 1
+        self._at_work += 1  # not of work for which the system has no thread
         self._queue.put(work)
 
     def _tell(self, answer: _Answer, result: Any, error: BaseException | None) -> None:
