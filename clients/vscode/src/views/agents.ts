@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Context } from "../context";
 import { escapeLine } from "../core/escape";
+import { Reading } from "../core/reading";
 import { agents, type AgentListing } from "../protocol";
 import { folderPaths } from "../folders";
 import { Tree } from "./tree";
@@ -18,7 +19,7 @@ const icons: Readonly<Record<AgentListing["state"], vscode.ThemeIcon>> = {
 
 export class AgentTree extends Tree<AgentNode> {
   private nodes: readonly AgentNode[] = [];
-  private reading: Promise<void> | undefined;
+  private readonly reading = new Reading(() => this.list().catch((problem: unknown) => this.context.log.warn(String(problem))));
 
   constructor(private readonly context: Context) {
     super();
@@ -29,11 +30,9 @@ export class AgentTree extends Tree<AgentNode> {
     );
   }
 
-  /** Asks for the agents of each folder, and of the user; calls while it asks join it. */
+  /** Asks for the agents of each folder, and of the user, and once more where they change while it asks. */
   read(): void {
-    this.reading ??= this.list()
-      .catch((problem: unknown) => this.context.log.warn(String(problem)))
-      .finally(() => (this.reading = undefined));
+    this.reading.again();
   }
 
   getChildren(node?: AgentNode): AgentNode[] {
