@@ -56,8 +56,8 @@ class Home:
         return int(words[1]) if len(words) > 1 and Path(f"/proc/{words[1]}").exists() else None
 
     def serving(self) -> int:
-        """How many daemons have come to serve."""
-        return log_path(self.state).read_text().count("INFO abey.daemon.serving: serving ")
+        """How many daemons have come to serve, once one has, which can be reached before it says so."""
+        return int(until(lambda: log_path(self.state).read_text().count("INFO abey.daemon.serving: serving ")))
 
     def clear(self) -> None:
         if pid := self.holder():

@@ -63,7 +63,7 @@ def test_after_a_crash_a_client_gets_exactly_what_it_missed(place: Place) -> Non
 
 
 def test_an_answer_streams_to_who_asked_and_is_then_told_whole(place: Place) -> None:
-    entry = {**says("one two three four five six"), "thinking": "let me see", "chunkMs": 30}
+    entry = {**says("one two three four five six"), "thinking": "let me see", "chunkMs": 100}
     named = started(place, script=[entry])["sessionId"]
     with place.peer("one") as one:
         one.request("agents/attach", sessionId=named, deltas=True)

@@ -188,7 +188,7 @@ def test_three_parallel_calls_that_end_in_reverse_order_have_three_results(place
 @pytest.mark.parametrize("ending", ["timeout", "cancel", "shutdown"])
 def test_a_tool_that_is_cut_short_always_leaves_a_result_or_a_question(place: Place, ending: str) -> None:
     """C12"""
-    limits = {"toolTimeoutSeconds": 0.5 if ending == "timeout" else 60}
+    limits = {"toolTimeoutSeconds": 2 if ending == "timeout" else 60}
     rules = [{"tool": "slow", "disposition": "runAsync"}]
     session = start(place, script=[calls(("slow", {})), says("end")], rules=rules, limits=limits)
     until(lambda: place.ran() == 1)
@@ -202,7 +202,7 @@ def test_a_tool_that_is_cut_short_always_leaves_a_result_or_a_question(place: Pl
     after = place.session(session["sessionId"])
     [call] = calls_of(place, session)
     expected = {
-        "timeout": ("userTurn", "failed", "[timed out after 0.5 seconds]"),
+        "timeout": ("userTurn", "failed", "[timed out after 2 seconds]"),
         "cancel": ("completed", "cancelled", "cancelled by user; it had started and may have run"),
         "shutdown": ("partialUserTurn", "uncertain", None),
     }

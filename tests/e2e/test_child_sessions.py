@@ -348,11 +348,11 @@ def test_the_command_line_runs_an_agent_that_asks_another_one(place: Place) -> N
 
 def test_a_timeout_around_the_call_ends_the_turn_of_the_child(place: Place, peer: Peer) -> None:
     reviewer(place, HANGS)
-    around = {"tag": "decorate", "decorators": [{"tag": "timeout", "seconds": 1}], "inner": "runSync"}
+    around = {"tag": "decorate", "decorators": [{"tag": "timeout", "seconds": 3}], "inner": "runSync"}
     family = Family(place, peer, parent(place, rules=[{"tool": "reviewer", "disposition": around}]))
     assert family.ended(family.child) == "cancelled"
     assert until(lambda: family.get()["state"] == "userTurn")
-    assert family.calls() == [("reviewer", "failed", "tool call timed out after 1s")]
+    assert family.calls() == [("reviewer", "failed", "tool call timed out after 3s")]
 
 
 def test_a_daemon_that_drains_waits_for_no_child_that_waits_for_somebody(

@@ -154,7 +154,7 @@ def test_the_exit_of_one_client_leaves_the_other(place: Place) -> None:
         one.request("shutdown")
         one.notify("exit", {})
         assert one.ended()
-        assert two.request("agents/status")["clients"] == 1
+        until(lambda: two.request("agents/status")["clients"] == 1, "for the client to be gone")
 
 
 def test_a_client_that_vanishes_leaves_its_calls_pending(place: Place) -> None:

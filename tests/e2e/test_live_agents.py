@@ -45,7 +45,7 @@ def test_of_a_thousand_saves_few_are_told_and_the_last_one_counts(place: Place) 
 
 def test_a_step_keeps_the_version_that_it_began_with(place: Place) -> None:
     path = place.agents / "live.json"
-    script = [{"text": "slow", "delayMs": 700}, says("fast")]
+    script = [{"text": "slow", "delayMs": 2500}, says("fast")]
     save(place, path, 1, model={"provider": "scripted", "script": script})
     session = start(place, run="step", wait=False)
     until(lambda: place.session(session["sessionId"])["activity"] == "model")

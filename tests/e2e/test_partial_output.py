@@ -1,5 +1,6 @@
 """What a tool prints while it runs: told to who listens, read by who asks, and there when nobody knows how it ended."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -31,7 +32,12 @@ def output(place: Place, session: Any, call: Any, **part: int) -> Any:
 def partial_files(place: Place, session: Any) -> list[str]:
     """What is kept of the outputs of calls that have no result, in the folder of the session."""
     folder = place.journal(session["sessionId"]).parent
-    return [path.read_text() for path in folder.iterdir() if path.name.startswith("partial-") and path.suffix != ".new"]
+    texts = []
+    for path in folder.iterdir():
+        if path.name.startswith("partial-") and path.suffix != ".new":
+            with suppress(FileNotFoundError):  # it went while we looked
+                texts.append(path.read_text())
+    return texts
 
 
 def progress(peer: Peer) -> Any:

@@ -337,7 +337,7 @@ def test_a_timeout_ends_the_wait_and_not_the_session(machine: Place) -> None:
 
 
 def test_an_interrupted_step_detaches_and_says_how_to_come_back(machine: Place) -> None:
-    agent = machine.agent(script=[{"text": "late", "delayMs": 700}])
+    agent = machine.agent(script=[{"text": "late", "delayMs": 2500}])
     session_id = machine.abey("session", "start", "--agent-file", str(agent), "-p", "x", "-q").strip()
     step = machine.popen("session", "step", session_id)
     until(lambda: machine.session(session_id)["activity"] == "model")

@@ -169,7 +169,7 @@ def test_the_document_of_a_session_that_went_back_is_about_what_it_is_now(place:
     with plain_editor(place) as editor:
         session_id = editor.command("abey.start", {"agentFile": str(file), "prompt": "go", "run": "turn"})["sessionId"]
         page, call = document(place, session_id), arguments(place, session_id, 1)
-        until(lambda: call.exists() and "echo one" in page.read_text())
+        until(lambda: call.exists() and page.exists() and "echo one" in page.read_text())
         place.rpc("agents/rewind", sessionId=session_id, to=2)
         until(lambda: not call.exists() and "echo one" not in page.read_text())
         place.rpc("agents/step", sessionId=session_id)

@@ -75,11 +75,13 @@ def test_a_turn_can_be_cancelled_while_the_daemon_drains_which_then_ends(place: 
         with place.peer("other") as other:
             other.start("agents/shutdown", mode="drain")
             peer.hear("agents/daemon")
-            cancelled = peer.request("agents/cancel", sessionId="s1")
+            # both at once, for with the cancel the daemon has nothing to wait for
+            cancel, late = (peer.start(f"agents/{how}", sessionId="s1") for how in ("cancel", "run"))
+            cancelled = peer.answer(cancel)
             assert (cancelled["applied"], cancelled["session"]["turn"]["n"]) == (True, 2)
             assert driver.answer(running)["outcome"] == "paused"
             with pytest.raises(Refusal) as refused:
-                peer.request("agents/run", sessionId="s1")
+                peer.answer(late)
             assert refused.value.kind == "daemon/draining"
             assert peer.ended()
     session = place.session("s1")

@@ -54,7 +54,7 @@ def test_a_terminal_of_another_size_in_the_middle_is_drawn_as_wide_as_it_is(plac
 
 def test_what_a_model_thinks_and_says_is_seen_as_it_comes_and_the_answer_stays_once(place: Place) -> None:
     words = " ".join(f"word{n}" for n in range(12))
-    entry = {**says(words), "thinking": "let me see " * 10, "chunkMs": 60}
+    entry = {**says(words), "thinking": "let me see " * 10, "chunkMs": 120}
     with terminal(place) as seen:
         seen.start("run", "--agent-file", holding(place, entry), "-p", "go")
         assert any(line.startswith("~ let me see") for line in seen.shows("~ let me see"))

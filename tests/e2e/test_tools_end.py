@@ -30,7 +30,7 @@ def mark() -> Iterator[str]:
 @pytest.mark.parametrize("way", ["exit", "timeout", "cancel", "stop", "SIGTERM", "SIGKILL"])
 def test_nothing_is_left_of_a_tool(place: Place, mark: str, way: str) -> None:
     script = [calls(("sh", {"command": PROGRAM.format(mark)})), says("end")]
-    config = place.config(script=script, limits={"toolTimeoutSeconds": 2 if way == "timeout" else 60})
+    config = place.config(script=script, limits={"toolTimeoutSeconds": 4 if way == "timeout" else 60})
     session = place.rpc("agents/start", config=config, prompt="x", cwd=str(place.work), run="turn", wait=False)
     until(lambda: len(alive(mark)) == 4)
     match way:

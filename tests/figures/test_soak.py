@@ -3,7 +3,7 @@
 import os
 import select
 import shutil
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def _held(pid: int) -> Held:
     status = dict(
         line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line
     )
-    targets = [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+    targets = _targets(pid)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return Held(
         descriptors=sum(not target.endswith(".jsonl") and "/index.sqlite" not in target for target in targets),
@@ -110,6 +110,15 @@ def _held(pid: int) -> Held:
         children=len(children),
         memory=int(status["VmRSS"].split()[0]),
     )
+
+
+def _targets(pid: int) -> list[str]:
+    """What its descriptors are of, but for those that it closes while one looks."""
+    found = []
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return found
 
 
 def _end(peer: Peer, gently: bool) -> None:

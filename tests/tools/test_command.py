@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from support.processes import alive, call_of, command_tool, run_shell, until
+from support.processes import DEADLINE_SECONDS, alive, call_of, command_tool, run_shell, until
 
 from abey.core.conversation import ToolOutcome
 from abey.runtime.clock import ManualClock, SystemClock
@@ -159,7 +159,7 @@ async def test_a_cancelled_call_is_gone_when_the_cancel_is_through(
 async def test_a_child_that_holds_the_pipe_keeps_nobody_waiting(
     runner: CommandRunner, tmp_path: Path, mark: str
 ) -> None:
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(DEADLINE_SECONDS):
         assert await run_shell(runner, f"sleep {mark} & echo back", tmp_path) == ToolOutcome("back\n")
     await until(lambda: alive(mark) == [])
 

@@ -182,7 +182,7 @@ async def test_a_call_that_takes_too_long_is_cancelled_at_the_server_and_the_con
     assert outcome == ToolOutcome(
         "[timed out after 0.4 s; the server was told to stop, and the call may have run]", "tool/timeout"
     )
-    await until(lambda: mark.read_text() == "stopped")
+    await until(lambda: mark.exists() and mark.read_text() == "stopped")
     assert await desk.run(server, "say") == ToolOutcome("said")
     await server.close()
 
@@ -229,9 +229,9 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked(desk: Des
 
     desk.ask = ask
     server = await desk.open(source(command=RAW))
-    running = asyncio.create_task(desk.run_within(0.4, server, "ask"))
+    running = asyncio.create_task(desk.run_within(2, server, "ask"))
     await asked.wait()
-    asyncio.get_running_loop().call_later(0.6, answer.set_result, {})
+    asyncio.get_running_loop().call_later(2.2, answer.set_result, {})
     assert json.loads((await running).content) == {"action": "accept", "content": {}}
     await server.close()
 

@@ -50,7 +50,7 @@ test("a day's work", options, async (t) => {
 
     await step("a session is started from the palette", async () => {
       await workbench.command("Abey: Start Session…");
-      await workbench.answer("shell");
+      await workbench.pickOne("shell");
       await workbench.answer("look at the shell");
       await workbench.tab("look at the shell").waitFor();
       await workbench.activity("Abey");
@@ -81,8 +81,7 @@ test("a day's work", options, async (t) => {
       await workbench.tab("notes.txt (edit_file, proposed)").waitFor();
       await workbench.page.locator(".monaco-diff-editor .char-insert, .monaco-diff-editor .line-insert").first().waitFor();
       await workbench.shot("diff");
-      await workbench.decide("Approve");
-      await workbench.tab("proposed").waitFor({ state: "detached" });
+      await workbench.decide("Approve", async () => (await workbench.tab("proposed").count()) === 0);
       await until("it is written", () => place.read("notes.txt") === "one\n2\nthree\n");
     });
 
@@ -95,8 +94,7 @@ test("a day's work", options, async (t) => {
       await workbench.page.keyboard.type("right");
       await right.getByText("echo right").first().waitFor();
       await workbench.shot("arguments");
-      await workbench.decide("Approve Edited");
-      await workbench.tab("arguments").waitFor({ state: "detached" });
+      await workbench.decide("Approve Edited", async () => (await workbench.tab("arguments").count()) === 0);
       await until("the edited one has run", () => place.read("edited.txt") === "right\n");
       const { items } = await place.ask("agents/transcript", { sessionId });
       const call = items.find((item) => item.call !== undefined)?.call;
@@ -116,6 +114,7 @@ test("a day's work", options, async (t) => {
         const call = items.find((item) => item.call !== undefined)?.call;
         return call?.state === "denied" && call.decision?.message === "never that";
       });
+      await workbench.answered("rm -rf");
     });
 
     await step("two calls are answered in either order", async () => {
@@ -127,6 +126,7 @@ test("a day's work", options, async (t) => {
       const second = await workbench.review("echo second");
       await workbench.press(second, "Approve");
       await until("the second has run", () => place.read("second.txt") === "second\n");
+      await workbench.answered("echo second");
       assert.deepEqual(await waitingIn(desk, sessionId), ["call_1_1"]);
       await workbench.tab("echo first").click();
       await workbench.press(await workbench.review("echo first"), "Approve");
@@ -151,12 +151,11 @@ test("a day's work", options, async (t) => {
       await workbench.choose("write_file");
       await workbench.tab("moving.txt").waitFor();
       place.file("moving.txt", "ours, changed\n");
-      await workbench.decide("Approve");
-      await workbench.toast(/has changed since it was shown/).first().waitFor();
+      const changed = workbench.toast(/has changed since it was shown/).first();
+      await workbench.decide("Approve", () => changed.isVisible());
       assert.equal(place.read("moving.txt"), "ours, changed\n");
       await workbench.page.locator(".monaco-diff-editor .editor.original").getByText("ours, changed").first().waitFor();
-      await workbench.decide("Approve");
-      await until("it is written", () => place.read("moving.txt") === "theirs\n");
+      await workbench.decide("Approve", () => place.read("moving.txt") === "theirs\n");
     });
 
     await step("the window is loaded again in mid-step, and nothing is lost", async () => {
@@ -194,19 +193,16 @@ test("a day's work", options, async (t) => {
       await until("it is denied", async () => (await waitingIn(desk, sessionId)).length === 0);
       await workbench.tab("again.txt").click();
       await workbench.page.locator(".monaco-diff-editor .editor.modified").getByText("two").first().waitFor();
-      await workbench.decide("Approve");
-      await until("it is written", () => place.read("again.txt") === "two\n");
+      await workbench.decide("Approve", () => place.read("again.txt") === "two\n");
     });
 
     await step("the daemon is killed in mid-step, and the step goes on", async () => {
       const { sessionId } = await place.ask("agents/start", { agent: "killed", prompt: "be killed", cwd: place.work });
       await workbench.row("be killed").first().waitFor();
-      await workbench.inline(workbench.row("be killed").first(), "Step", running);
+      const activity = async (): Promise<string> => (await place.ask("agents/get", { sessionId })).session.activity;
+      await workbench.inline(workbench.row("be killed").first(), "Step", async () => (await activity()) === "model");
       await place.kill();
-      await until("the session is there again", async () => {
-        const { session } = await place.ask("agents/get", { sessionId });
-        return session.activity === "idle";
-      });
+      await until("the session is there again", async () => (await activity()) === "idle");
       await steppedTo("be killed", "echo killed");
     });
   });

@@ -29,7 +29,7 @@ test("what is wrong with an agent file is shown where it is", options, async () 
     await row.waitFor();
     assert.match(await row.innerText(), /invalid · line 3: /);
     await workbench.row("local").first().waitFor();
-    await row.click();
+    await workbench.opens(row);
     await workbench.tab("broken.json").waitFor();
     await workbench.page.locator(".squiggly-error").first().waitFor();
     await workbench.shot("broken-agent");
@@ -67,13 +67,13 @@ test("in restricted mode nothing of the workspace is read, and a button trusts i
     assert.doesNotMatch(await after.innerText(), /line\s30/);
     await workbench.shot("restricted-diff");
     assert.deepEqual(["broken", "local"].filter(read), []);
-    await workbench.row("This folder’s agents are not read").click();
+    await workbench.choose("This folder’s agents are not read");
     await workbench.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).waitFor();
     await workbench.shot("trust");
     await workbench.page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).click();
     await workbench.row(/^local/).first().waitFor();
     await workbench.row(/^broken/).first().waitFor();
     assert.deepEqual(["broken", "local"].filter(read), ["broken", "local"]);
-    assert.equal(await workbench.row("This folder’s agents are not read").count(), 0);
+    await workbench.row("This folder’s agents are not read").waitFor({ state: "detached" });
   });
 });

@@ -53,6 +53,7 @@ test("calls of every kind are answered on their pages", options, async (t) => {
       const page = await workbench.review("git log");
       await workbench.shot("command");
       await workbench.press(page, "Deny");
+      await workbench.answered("git log");
     });
 
     await t.test("always, with the rule narrowed to this session", async () => {
@@ -70,19 +71,20 @@ test("calls of every kind are answered on their pages", options, async (t) => {
       await until("both calls are answered", async () => (await place.ask("agents/pending", { sessionId })).items.length === 0);
       const { items } = await place.ask("agents/rules", { action: "list", sessionId });
       assert.deepEqual(items.map(({ match, scope }) => [match?.["/command"], scope]), [["git status --short", "session"]]);
+      await workbench.answered("git status");
     });
 
     await t.test("always, from the diff of a write", async () => {
       const sessionId = await place.waiting("writer", "write and remember");
       await workbench.choose("write_file");
       await workbench.tab("kept.txt (write_file, proposed)").waitFor();
-      await workbench.more("Details and Always…");
+      await workbench.more("Details and Always…", () => workbench.reviewed("kept"));
       const page = await workbench.review("kept");
       await page.locator("summary", { hasText: "Always" }).click();
       await workbench.shot("always-of-a-diff");
       await workbench.press(page, "Keep Rule and Approve");
       await until("it is answered", async () => (await place.ask("agents/pending", { sessionId })).items.length === 0);
-      await workbench.tab("proposed").waitFor({ state: "detached" });
+      await workbench.answered("write_file");
       const { items } = await place.ask("agents/rules", { action: "list", sessionId });
       assert.deepEqual(items.map(({ tool, scope }) => [tool, scope]), [["write_file", "session"]]);
     });
@@ -95,6 +97,7 @@ test("calls of every kind are answered on their pages", options, async (t) => {
         await workbench.shot(`yes-or-no-${answer}`);
         await workbench.press(page, answer);
         await until("it has ended", async () => ["completed", "denied"].includes((await callIn(sessionId))?.state ?? ""));
+        await workbench.answered("May this be pushed?");
         return (await callIn(sessionId))?.state;
       };
       assert.equal(await ask("push it not", "No"), "denied");
@@ -113,6 +116,7 @@ test("calls of every kind are answered on their pages", options, async (t) => {
       await workbench.press(page, "Complete");
       await until("it is complete", async () => (await callIn(sessionId))?.state === "completed");
       assert.equal((await callIn(sessionId))?.output, "1.2.3");
+      await workbench.answered("ask_version");
     });
 
     await t.test("the answer to a question", async () => {
@@ -129,6 +133,7 @@ test("calls of every kind are answered on their pages", options, async (t) => {
       await workbench.press(page, "Answer");
       await until("it has ended", async () => (await callIn(sessionId))?.state === "completed");
       assert.match(JSON.stringify((await callIn(sessionId))?.output), /2\.0\.0/);
+      await workbench.answered("Which version is released?");
     });
 
     await t.test("a call that may have run", async () => {
@@ -141,6 +146,7 @@ test("calls of every kind are answered on their pages", options, async (t) => {
       await page.locator("textarea").first().fill("half");
       await workbench.press(page, "It Ran: This Is the Result");
       await until("it is complete", async () => (await callIn(sessionId))?.state === "completed");
+      await workbench.answered("half of it");
     });
 
     await t.test("a call that may have run is looked at whole, and run again", async () => {

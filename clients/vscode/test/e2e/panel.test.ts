@@ -15,7 +15,7 @@ import { Watcher } from "../support/watcher";
 const options = { skip: missing() ?? false, timeout: 600_000 };
 const answer: Entry = { thinking: "It worked.", text: "# Done\n\nIt is **written**:\n\n- one\n- two\n\nSee [more](https://example.org/more).", chunkMs: 10 };
 const script: readonly Entry[] = [
-  { thinking: "First I look.", text: "I write it down.", calls: [bash("for i in 1 2 3; do echo line $i; sleep 0.3; done; echo hi > seen.txt")], chunkMs: 10 },
+  { thinking: "First I look.", text: "I write it down.", calls: [bash("for i in 1 2 3; do echo line $i; done; until [ -e go.txt ]; do sleep 0.1; done; echo hi > seen.txt")], chunkMs: 10 },
   answer,
   { text: "word ".repeat(80), chunkMs: 60 },
   { text: "cut ".repeat(200), chunkMs: 60 },
@@ -26,6 +26,13 @@ const streams: Entry = { text: Array.from({ length: 120 }, (_, n) => `word${n}`)
 /** A window that is loaded again takes its time on a busy machine. */
 const afterReload = ({ workbench }: Desk, selector: string): Promise<Frame> =>
   until(`a page with ${selector} after a reload`, () => workbench.frame(selector).catch(() => undefined));
+
+/** Until a notice with these words was there, for however short. */
+const noticed = (frame: Frame, words: string): Promise<unknown> =>
+  frame.evaluate(`new Promise((done) => {
+    const look = () => ([...document.querySelectorAll(".notice")].some((each) => each.textContent.includes("${words}")) ? done() : requestAnimationFrame(look));
+    look();
+  })`);
 
 const counts = (frame: Frame): Promise<Counts> => frame.evaluate<Counts>("window.abeyCounts");
 
@@ -57,6 +64,7 @@ test("a session in its panel", options, async (t) => {
     await step("it is approved on its card, and prints while it runs", async () => {
       await frame.getByRole("button", { name: "Approve", exact: true }).click();
       await frame.locator('article.call[aria-busy="true"] .output', { hasText: "line 2" }).waitFor();
+      place.file("go.txt", "");
       await frame.locator('article.call[data-state="completed"]').waitFor();
       assert.equal(place.read("seen.txt"), "hi\n");
     });
@@ -94,8 +102,9 @@ test("a session in its panel", options, async (t) => {
       await frame.locator(".queued li").waitFor({ state: "detached" });
       await frame.getByLabel("Send", { exact: true }).check();
       await input.fill("for later");
+      const told = noticed(frame, "the daemon is gone");
       await place.kill();
-      await frame.locator(".notice", { hasText: "the daemon is gone" }).waitFor();
+      await told;
       await workbench.shot("panel-daemon-gone");
       await frame.locator(".notice", { hasText: "the daemon is gone" }).waitFor({ state: "detached" });
       await frame.locator("article.answer.streams").waitFor({ state: "detached" });
@@ -161,7 +170,11 @@ test("a session of 1,000 turns", options, async (t) => {
     await input.fill("Go on");
     await input.press("Enter");
     await until("50 deltas", () => watcher.heard.length >= 50);
-    const seen = await frame.evaluate<Watcher["heard"]>("window.seen");
+    const last = watcher.heard[49]?.until ?? 0;
+    const seen = await until("they are on the screen", async () => {
+      const all = await frame.evaluate<Watcher["heard"]>("window.seen");
+      return all.some((each) => each.until >= last) ? all : undefined;
+    });
     watcher.dispose();
     const took = watcher.heard.slice(0, 50).flatMap(({ until: end, at }) => {
       const there = seen.find((each) => each.until >= end);

@@ -38,9 +38,11 @@ test("what waits is in the rows, and only a whole call can be approved there", o
         .evaluateAll((all) => all.map((each) => each.ariaLabel ?? ""));
       return labels.map((label) => label.replace(/ \(.*/, ""));
     };
-    assert.deepEqual(await inline("by a run"), ["Approve and Continue", "Edit Arguments", "Deny"]);
-    assert.deepEqual(await inline("by a step"), ["Approve", "Edit Arguments", "Deny"]);
-    assert.deepEqual(await inline("echo a command"), ["Edit Arguments", "Deny"]);
+    const offers = (row: string, ...labels: readonly string[]): Promise<boolean> =>
+      until(`${row} offers ${labels.join()}`, async () => (await inline(row)).join() === labels.join());
+    await offers("by a run", "Approve and Continue", "Edit Arguments", "Deny");
+    await offers("by a step", "Approve", "Edit Arguments", "Deny");
+    await offers("echo a command", "Edit Arguments", "Deny");
     await workbench.shot("rows");
     const waiting = (count: number) => () => workbench.status(`Abey: ${count} waiting`).isVisible();
     await workbench.inline(workbench.row("by a step").filter({ hasText: "bash_command" }), "Approve", waiting(2));
@@ -49,8 +51,7 @@ test("what waits is in the rows, and only a whole call can be approved there", o
       (await place.ask("agents/sessions", { agent: "short" })).items
         .map(({ title, state }) => `${title}: ${state}`)
         .sort();
-    await until("the one that was run has ended", async () => (await states())[0] === "by a run: completed");
-    assert.equal((await states())[1], "by a step: userTurn");
+    await until("one has ended, one goes no further", async () => (await states()).join() === "by a run: completed,by a step: userTurn");
     await until("the badge says 1", async () => (await workbench.badge("Abey")) === "1");
   });
 });
@@ -75,6 +76,8 @@ test("one notification, whose Review says who was first", options, async () => {
     await workbench.toast(/denied by/).waitFor();
     assert.equal(await workbench.dialogs.count(), 0);
     await workbench.activity("Abey");
+    // What shows it has told that it is seen
+    await workbench.row("what time").first().waitFor();
     await place.waiting("short", "and now");
     await workbench.row("and now").first().waitFor();
     await workbench.status("Abey: 1 waiting").waitFor();
@@ -136,7 +139,7 @@ test("a session is found by its words, driven in its row, and closed for good af
     await workbench.tab("look for a needle").waitFor();
 
     const close = async (): Promise<void> => {
-      await needle.click({ button: "right" });
+      await workbench.menu("Close Session for Good…", () => needle.click({ button: "right", timeout: 1000 }));
       await workbench.pick("Close Session for Good…");
       await workbench.dialogs.getByText("Close “look for a needle” for good?").waitFor();
     };

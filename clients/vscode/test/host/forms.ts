@@ -6,6 +6,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Context } from "../../src/context";
 import { agents, type Pending, type Session, type SessionsResult, type StepResult } from "../../src/protocol";
+import { patienceMs } from "../support/until";
 import type { Case } from "./commands";
 
 /** A session whose calls wait, and the first of them. */
@@ -18,9 +19,6 @@ interface About {
 }
 
 type Form = (about: About) => unknown;
-
-/** A question would stand longer, for ever. */
-const patienceMs = 20_000;
 
 const session: Form = ({ sessionId }) => sessionId;
 const token: Form = ({ call }) => call.token;
@@ -90,6 +88,7 @@ async function about(context: Context): Promise<About> {
   return { sessionId, call, revision: input.revision, folder };
 }
 
+/** A question would stand for ever. */
 async function answered(verb: string, given: unknown): Promise<unknown> {
   const asking = new Promise<never>((_, reject) => {
     setTimeout(() => reject(new Error(`abey.${verb} asks something`)), patienceMs).unref();

@@ -28,7 +28,8 @@ async function open(): Promise<Asked> {
   const uri = vscode.Uri.joinPath(folder.uri, ".abey", "agents", "typed.json");
   await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(typed.replace(/[¹²³]/g, "")));
   await vscode.window.showTextDocument(uri);
-  await until("the daemon looks at it", () => vscode.languages.getDiagnostics(uri).length > 0);
+  // VS Code's own JSON finds something in it, too
+  await until("the daemon looks at it", () => vscode.languages.getDiagnostics(uri).some(({ source }) => source === "abey"));
   return {
     uri,
     at: (mark) => {

@@ -111,9 +111,10 @@ async function showsTheNewOne(context: Context): Promise<void> {
   writeFileSync(one.file, "ours, changed\n");
   await looked();
   await vscode.commands.executeCommand("abey.approveReview", shown);
-  const again = await until("the change is shown again", () =>
-    diffs().find((uri) => uri.query.includes(one.call.token) && String(uri) !== String(shown)),
-  );
+  const again = await until("the change is shown again, and in front", () => {
+    const uri = uriOf(vscode.window.tabGroups.activeTabGroup.activeTab);
+    return uri?.query.includes(one.call.token) && String(uri) !== String(shown) ? uri : undefined;
+  });
   assert.equal(readFileSync(one.file, "utf8"), "ours, changed\n");
   await looked();
   await vscode.commands.executeCommand("abey.denyReview", again);

@@ -69,7 +69,7 @@ export class Code {
     ];
     const program = existsSync(node) ? node : process.execPath;
     if (options.vsix !== undefined) {
-      await promisify(execFile)(program, [...base, "--install-extension", options.vsix], { env, timeout: 60_000 });
+      await promisify(execFile)(program, [...base, "--install-extension", options.vsix], { env, timeout: 180_000 });
     }
     const port = await freePort();
     const log = join(place.root, "code.log");

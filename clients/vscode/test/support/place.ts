@@ -86,13 +86,17 @@ export class Place {
   printed(sessionId: string): number {
     const folder = join(this.state, "sessions", sessionId);
     const kept = readdirSync(folder).filter((name) => name.startsWith("partial-"));
-    return kept.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    // One that is being written gets another name meanwhile
+    return kept.reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
   }
 
   async kill(): Promise<void> {
     const { daemon } = await this.ask("agents/status", {});
+    const line = await this.line;
     this.line = undefined;
     process.kill(daemon.pid, "SIGKILL");
+    // Who asks next asks another one
+    await line?.closed;
   }
 
   /** One more client, that stays: to start a program for each question would take most of the time of a test. */
@@ -116,7 +120,7 @@ export class Place {
     this.env["PATH"] = [...installed, this.env["PATH"]].join(delimiter);
     await this.abey("daemon", "stop").catch(() => undefined);
     if (process.env["ABEY_TEST_KEEP"] === undefined) {
-      rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+      rmSync(this.root, { recursive: true, force: true, maxRetries: 20 });
     }
   }
 }

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Frame, Locator, Page } from "playwright-core";
 import { until } from "./until";
+import { isSelected, middleOf } from "./word";
 
 /** Themes of VS Code's own, and the class of a window that has one. */
 const looks = {
@@ -111,23 +112,41 @@ export class Workbench {
     return this.page.locator(".editor-group-container.active .editor-actions").getByLabel(label, { exact: true });
   }
 
-  /** Clicks there once the editor in front has been there long enough to be seen. */
-  async decide(label: string): Promise<void> {
+  /** Clicks there once the editor in front has been there long enough to be seen, until `came` is so. */
+  async decide(label: string, came: () => unknown): Promise<void> {
     await this.title(label).waitFor();
-    await this.page.waitForTimeout(600);
-    await this.title(label).click();
+    await this.seen(label, () => this.title(label).click({ timeout: 1000 }), came);
   }
 
-  /** From the menu of the title bar of the editor in front. */
-  async more(label: string): Promise<void> {
-    await this.page.waitForTimeout(600);
-    await this.title("More Actions...").click();
-    await this.pick(label);
+  /** From the menu of the title bar of the editor in front, until `came` is so. */
+  async more(label: string, came: () => unknown): Promise<void> {
+    const open = (): Promise<void> => this.title("More Actions...").click({ timeout: 1000 });
+    await this.seen(label, () => this.menu(label, open).then(() => this.pick(label)), came);
+  }
+
+  /** Since when an editor is in front is the extension's word, and it may have heard of that late. */
+  private async seen(label: string, click: () => Promise<void>, came: () => unknown): Promise<void> {
+    await until(`what ${label} does`, async () => {
+      await this.page.waitForTimeout(600);
+      await click().catch(() => undefined);
+      return until(label, came, 5000).catch(() => undefined);
+    });
+  }
+
+  /** Until the menu is there that `open` opens and that has this label. */
+  async menu(label: string, open: () => Promise<unknown>): Promise<void> {
+    await until(`a menu with ${label}`, async () => {
+      await open().catch(() => undefined);
+      const there = await this.item(label).waitFor({ timeout: 2000 }).then(() => true, () => false);
+      // One that has opened before its commands were there
+      await (there || this.page.keyboard.press("Escape"));
+      return there;
+    });
   }
 
   /** From the menu that is open. It takes no click while it opens, for the one that opened it might be that one. */
   async pick(label: string): Promise<void> {
-    const item = this.page.locator(".monaco-menu").getByRole("menuitem", { name: label, exact: true });
+    const item = this.item(label);
     await item.waitFor();
     await until(`the menu has taken ${label}`, async () => {
       await item.click({ timeout: 1000 }).catch(() => undefined);
@@ -142,15 +161,24 @@ export class Workbench {
 
   /** The page of the review in front. */
   async review(text: string): Promise<Frame> {
-    return until(`a review with ${text}`, async () => {
-      for (const frame of this.page.frames()) {
-        const shown = frame.locator("main > .block pre", { hasText: text });
-        if ((await shown.count().catch(() => 0)) > 0 && (await shown.first().isVisible())) {
-          return frame;
-        }
+    return until(`a review with ${text}`, () => this.reviewed(text));
+  }
+
+  /** That page, where it is there by now. */
+  async reviewed(text: string): Promise<Frame | undefined> {
+    for (const frame of this.page.frames()) {
+      const shown = frame.locator("main > .block pre", { hasText: text }).first();
+      if (await shown.isVisible().catch(() => false)) {
+        return frame;
       }
-      return undefined;
-    });
+    }
+    return undefined;
+  }
+
+  /** Until what was answered is no row and no tab any more. */
+  async answered(text: string): Promise<void> {
+    await this.row(text).first().waitFor({ state: "detached" });
+    await this.tab(text).first().waitFor({ state: "detached" });
   }
 
   get dialogs(): Locator {
@@ -159,9 +187,13 @@ export class Workbench {
 
   async activity(label: string): Promise<void> {
     const item = this.container(label);
-    if ((await item.getAttribute("aria-expanded")) !== "true") {
-      await item.click();
-    }
+    const opened = item.and(this.page.locator('[aria-expanded="true"]'));
+    await until(`${label} in the side bar`, async () => {
+      if ((await item.getAttribute("aria-expanded")) !== "true") {
+        await item.click();
+      }
+      return opened.waitFor({ timeout: 5000 }).then(() => true, () => false);
+    });
   }
 
   async badge(label: string): Promise<string> {
@@ -181,23 +213,29 @@ export class Workbench {
 
   /** By the palette, with the keyboard alone. */
   async command(title: string): Promise<void> {
-    const named = this.quick.locator(`[role="option"][aria-label="${title}"], [role="option"][aria-label^="${title},"]`);
-    // It lists what there was when it was opened
+    // It lists what there was when it was opened, and closes where something else takes the keyboard
     await until(`${title} in the palette`, async () => {
       await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("F1");
-      await this.quick.locator("input").first().fill(`>${title}`);
-      return named.first().waitFor({ timeout: 1000 }).then(() => true, () => false);
+      return this.focused(title).catch(() => false);
     });
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Whether a command is now the one that the palette would run. */
+  private async focused(title: string): Promise<boolean> {
+    const quick = { timeout: 2000 };
+    await this.quick.locator("input").first().fill(`>${title}`, quick);
+    await this.quick.locator(`[role="option"][aria-label="${title}"], [role="option"][aria-label^="${title},"]`).first().waitFor(quick);
     // The best match is not always in the first row
     for (let row = 0; row < 20; row += 1) {
-      const label = await this.quick.locator(".monaco-list-row.focused").getAttribute("aria-label");
+      const label = await this.quick.locator(".monaco-list-row.focused").getAttribute("aria-label", quick);
       if (label === title || label?.startsWith(`${title},`)) {
-        return this.page.keyboard.press("Enter");
+        return true;
       }
       await this.page.keyboard.press("ArrowDown");
     }
-    throw new Error(`not in the palette: ${title}`);
+    return false;
   }
 
   async answer(text: string): Promise<void> {
@@ -205,15 +243,20 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
+  /** One of those that are offered, which are there later than the list. */
+  async pickOne(label: string): Promise<void> {
+    await this.quick.locator("input").first().fill(label);
+    await this.quick.getByRole("option", { name: new RegExp(`^${label}`) }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
   /** Selects a word of a line in an editor, as a double click does. */
   async word(line: Locator, word: string): Promise<void> {
-    const shown = (await line.innerText()).indexOf(word);
-    const box = await line.boundingBox();
-    if (shown < 0 || box === null) {
-      throw new Error(`not in this line: ${word}`);
-    }
-    const width = box.width / (await line.innerText()).length;
-    await line.dblclick({ position: { x: (shown + word.length / 2) * width, y: box.height / 2 } });
+    await until(`${word} is selected`, async () => {
+      const at = await middleOf(line, word);
+      await this.page.mouse.dblclick(at.x, at.y);
+      return until("it", () => isSelected(this.page, at), 2000).catch(() => undefined);
+    });
   }
 
   /** Opens a file of the workspace. */
@@ -235,6 +278,10 @@ export class Workbench {
       }
       return undefined;
     });
+  }
+
+  private item(label: string): Locator {
+    return this.page.locator(".monaco-menu").getByRole("menuitem", { name: label, exact: true });
   }
 
   private container(label: string): Locator {
