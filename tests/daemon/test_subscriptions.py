@@ -230,12 +230,17 @@ async def test_who_attaches_in_the_middle_knows_how_much_was_missed() -> None:
     assert [(delta["offset"], delta["text"]) for delta in one.deltas] == [(5, ", you")]
 
 
-async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_starts_again() -> None:
+def _answering(run: e.Run) -> tuple[World, Place, Listening, str]:
+    """A session whose model answers, somebody who hears its deltas, and the step."""
     world = World()
-    world.start("hello", e.STEP)
+    world.start("hello", run)
     place, one = Place(world), Listening("one")
     place.attach(one, deltas=True)
-    step = world.session.asked.step_id
+    return world, place, one, world.session.asked.step_id
+
+
+async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_starts_again() -> None:
+    world, place, one, step = _answering(e.STEP)
     place.publisher.streamed("s1", step, Delta("answer", "Hel"))
     place.publisher.restarted("s1", {"type": "note", "text": "again"})
     place.publisher.streamed("s1", step, Delta("answer", "He"))
@@ -250,11 +255,7 @@ async def test_nothing_of_an_answer_streams_after_it_is_recorded_and_a_new_try_s
 
 
 async def test_nothing_of_an_answer_streams_after_it_is_recorded_where_the_model_is_asked_again_at_once() -> None:
-    world = World()
-    world.start("hello", e.UNTIL_TURN)
-    place, one = Place(world), Listening("one")
-    place.attach(one, deltas=True)
-    step = world.session.asked.step_id
+    world, place, one, step = _answering(e.UNTIL_TURN)
     place.publisher.streamed("s1", step, Delta("answer", "Hello"))
     world.model_says(answer(("c1", "no-such-tool", "{}"), text="Hello"))
     assert world.session.asked.step_id != step

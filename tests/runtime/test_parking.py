@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import pytest
-
 from abey.runtime.parking import Parking
 
 
@@ -22,7 +20,6 @@ class Session:
 
     writing: bool = False
     journal: Journal = field(default_factory=Journal)
-    id: str = "s1"
 
 
 def _parked(sessions: list[Session]) -> list[int]:
@@ -55,19 +52,3 @@ def test_where_all_others_are_written_to_it_is_the_one_that_wrote() -> None:
     sessions[0].writing = False
     _wrote(parking, sessions[2])
     assert _parked(sessions) == [1, 0, 1]
-
-
-class Stubborn(Journal):
-    def park(self) -> None:
-        super().park()
-        raise OSError(5, "no")
-
-
-def test_one_that_cannot_be_closed_is_no_matter_of_who_wrote(caplog: pytest.LogCaptureFixture) -> None:
-    parking, sessions = Parking(1), [Session(journal=Stubborn(), id="s0"), Session(), Session()]
-    for session in sessions:
-        _wrote(parking, session)
-    assert (_parked(sessions), caplog.messages) == (
-        [1, 1, 0],
-        ["the journal of session s0 cannot be closed: [Errno 5] no"],
-    )

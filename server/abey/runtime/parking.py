@@ -1,11 +1,8 @@
 """Keeps few journals open: a daemon of a thousand sessions must not run out of descriptors."""
 
-import logging
 from collections import OrderedDict
 
 from abey.runtime.live import Live
-
-log = logging.getLogger(__name__)
 
 OPEN_JOURNALS = 64
 
@@ -25,11 +22,8 @@ class Parking:
         surplus = len(self._open) - self._most
         if surplus > 0:
             for other in [one for one in self._open if not one.writing][:surplus]:
+                other.journal.park()
                 del self._open[other]
-                try:
-                    other.journal.park()
-                except OSError as error:  # all that was written is durable, and this is no matter of who wrote now
-                    log.warning("the journal of session %s cannot be closed: %s", other.id, error)
 
     def leave(self, live: Live) -> None:
         """The session rests: its descriptor is given up."""

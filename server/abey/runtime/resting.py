@@ -8,7 +8,6 @@ Laws
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from abey.core.resting import rests
@@ -16,8 +15,6 @@ from abey.runtime.live import Live
 from abey.runtime.parking import Parking
 from abey.runtime.ports import Ports
 from abey.runtime.sessions import Sessions
-
-log = logging.getLogger(__name__)
 
 
 class Resting:
@@ -82,10 +79,7 @@ class Resting:
         )
 
     def _leave(self, live: Live) -> None:
-        try:
-            self._parking.leave(live)
-        except OSError as error:  # all that was written is durable
-            log.warning("the journal of session %s cannot be closed: %s", live.id, error)
+        self._parking.leave(live)
         self._sessions.leave(live)
         task = asyncio.create_task(self._ports.kept_open.release(live.id))
         self._letting_go.add(task)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from abey.runtime.store.scan import End
 from abey.runtime.store.spelling import Carried
 
 JOURNAL = "journal.jsonl"
+
+log = logging.getLogger(__name__)
 
 
 class Journal:
@@ -113,10 +116,14 @@ class Journal:
                 self.blobs.note(record.data.whole)
 
     def park(self) -> None:
-        """Gives up the descriptor; the next append opens the file again."""
+        """Gives up the descriptor; the next append opens the file again. Never fails."""
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
+        if descriptor is None:
+            return
+        try:
             self._io.close(descriptor)
+        except OSError as error:  # what was acknowledged is durable, whatever becomes of the descriptor
+            log.warning("%s cannot be closed: %s", self.what, error)
 
     def close(self) -> None:
         """Nothing can be appended any more; idempotent."""
