@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.seeds import Value, answered, call, done, final, planted, results, said, text, told
 from support.world import CLIENT, answer
@@ -36,16 +36,10 @@ RESULT = st.one_of(
         lambda one, code: {"kind": "failed", "callId": one, "code": code}, IDS, st.sampled_from(["tool.cancelled", "x"])
     ),
 )
+ANSWERED_BEFORE = {"kind": "input", "event": {"kind": "approve", "interactionId": "i", "approved": True}}
 ENTRY = st.one_of(
     st.builds(said, st.sampled_from(["hi", ""]), TURNS),
-    st.builds(
-        lambda turn: {
-            "kind": "input",
-            "turnId": turn,
-            "event": {"kind": "approve", "interactionId": "i", "approved": True},
-        },
-        TURNS,
-    ),
+    st.builds(lambda turn: {**ANSWERED_BEFORE, "turnId": turn}, TURNS),
     st.builds(lambda output, turn, step: answered(*output, turn=turn, step=step), OUTPUT, TURNS, STEPS),
     st.builds(
         lambda found, turn, step: results(*found, turn=turn, step=step), st.lists(RESULT, max_size=3), TURNS, STEPS
@@ -117,8 +111,18 @@ def test_what_makes_sense_is_not_refused(entries: list[Value]) -> None:
         assert misfit_of(world.take(AskModel).request) is None
 
 
+TURN_TOLD_TWICE = [
+    said("hi", "t1"),
+    {**ANSWERED_BEFORE, "turnId": "t2"},
+    answered(call("c1", "run", {}), turn="t1", step="s1"),
+    {**ANSWERED_BEFORE, "turnId": "t1"},
+]
+"""What comes of the second half of `t1` is a turn of its own, under another id."""
+
+
 @settings(max_examples=200)
 @given(TRANSCRIPTS)
+@example(TURN_TOLD_TWICE)
 def test_a_record_of_a_session_is_a_seed_of_the_same_history(entries: list[Value]) -> None:
     world = told(*entries)
     batch = world.session.batch

@@ -47,7 +47,7 @@ def record_of(session: Session) -> RecordResult:
 
 def transcript(session: Session) -> Iterator[s.SeedEntry]:
     """The entries, oldest first. A batch has its results there once all of them are in. Notes are not in it, but what a
-    seed told that makes no sense is, as it came."""
+    seed told that makes no sense is, as it came, in the turn that it became a part of."""
     for turn in session.turns:
         for entry in turn.entries:
             yield from _told(turn, entry)
@@ -73,7 +73,7 @@ def _told(turn: Turn, entry: Entry) -> Iterator[s.SeedEntry]:
                 results = tuple(_result(call) for call in entry.calls)
                 yield s.SeedResults(turn_id=turn.turn_id, step_id=entry.step_id, results=results)
         case NoteEntry(told=told):
-            yield from told
+            yield from (one.model_copy(update={"turn_id": turn.turn_id}) for one in told)
 
 
 def _final(turn: Turn) -> Iterator[s.SeedEntry]:
