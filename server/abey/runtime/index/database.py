@@ -166,7 +166,7 @@ def _update(connection: "sqlite3.Connection", row: Row, records: Sequence[Record
     (no,) = connection.execute("SELECT no FROM sessions WHERE id = ?", (row.id,)).fetchone()
     connection.execute(schema.UPDATE, (*row.listed(), checksum(row.values()), no))
     connection.execute(schema.VIEW, (no, row.view))
-    tokens = [record.data.token for record in records if isinstance(record.data, CallDecided)]
+    tokens = [record.data.token for record in records if type(record.data) is CallDecided]
     connection.executemany(schema.TOKEN, ((token, no) for token in tokens))
     _add_words(connection, no, row.revision, words_of(record_texts(records)))
 

@@ -59,10 +59,10 @@ class Index:
 
     def changed(self, live: Live, records: tuple[Record, ...]) -> None:
         """These records are durable; their session is written down a little later."""
-        if self._database.off:
-            return
         dirty = self._dirty.get(live.id)
         if dirty is None:
+            if self._database.off:
+                return
             dirty = self._dirty[live.id] = _Dirty(live, records[0].rev - 1, [])
         dirty.records += records
         if self._later is None:
