@@ -26,6 +26,9 @@ class Trusted:
     def covers(self, folder: Path) -> bool:
         return folder == self.folder
 
+    def covers_any(self) -> bool:
+        return self.folder is not None
+
     def is_too_wide(self, real: str | Path) -> bool:
         return str(real) == "/"
 

@@ -106,6 +106,9 @@ class Nobody:
     def covers(self, folder: Path) -> bool:
         return False
 
+    def covers_any(self) -> bool:
+        return False
+
     def is_too_wide(self, real: str | Path) -> bool:
         return False
 
@@ -484,6 +487,9 @@ class Everything(Nobody):
         self.trusts = False
 
     def covers(self, folder: Path) -> bool:
+        return self.trusts
+
+    def covers_any(self) -> bool:
         return self.trusts
 
 

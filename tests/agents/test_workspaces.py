@@ -132,6 +132,19 @@ def test_a_client_lends_no_folder_that_the_user_could_not_trust(machine: Machine
         assert not machine.workspaces.trusts_for_sessions(str(work))
 
 
+def test_a_session_is_in_a_workspace_while_the_user_or_a_client_trusts_it(machine: Machine, work: Path) -> None:
+    below, other = str(work / "below"), str(workspace(machine.home / "other"))
+    found = [machine.workspaces.of_session(below)]
+    machine.lent = [work]
+    found += map(machine.workspaces.of_session, (below, other))
+    machine.lent = []
+    machine.trust.add(work, AT)
+    found += map(machine.workspaces.of_session, (below, other))
+    assert found == [None, work, None, work, None]
+    machine.trust.remove(work)
+    assert machine.workspaces.of_session(below) is None
+
+
 def test_a_file_that_breaks_in_a_workspace_hides_none_of_the_user(machine: Machine, work: Path) -> None:
     (machine.config / "agents" / "x.json").write_text(agent("bad"))
     (work / ".abey" / "agents" / "bad.json").mkdir()

@@ -62,9 +62,7 @@ class Floors:
 
     def of_session(self, cwd: str) -> tuple[Floor, ...]:
         """The floors of a session in `cwd`, as they are now."""
-        workspace = self._workspaces.of(cwd)
-        trusted = workspace is not None and self._workspaces.trusts_for_sessions(str(workspace))
-        return tuple(self._floors(workspace if trusted else None))
+        return tuple(self._floors(self._workspaces.of_session(cwd)))
 
     def of_client(self, cwd: str, lent: Lent) -> tuple[Floor, ...]:
         """The same for a client that asks about a session that it might start."""

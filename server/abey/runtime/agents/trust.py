@@ -72,6 +72,10 @@ class Trust:
         folders = self._now().folders
         return any(_state(folders[str(one)]) == "ok" for one in (folder, *folder.parents) if str(one) in folders)
 
+    def covers_any(self) -> bool:
+        """Whether there is a folder that it might cover."""
+        return bool(self._now().folders)
+
     def items(self) -> tuple[TrustedFolder, ...]:
         """In the order of their names."""
         found = sorted(self._now().folders.values(), key=lambda entry: entry.dir)

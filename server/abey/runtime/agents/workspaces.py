@@ -22,6 +22,8 @@ class Trusted(Protocol):
 
     def covers(self, folder: Path) -> bool: ...
 
+    def covers_any(self) -> bool: ...
+
     def is_too_wide(self, real: str | Path) -> bool: ...
 
 
@@ -57,6 +59,15 @@ class Workspaces:
         is no longer at its real path is another one."""
         path = Path(workspace)
         return os.path.realpath(path) == workspace and self.trusts(path, tuple(self._lent()))
+
+    def of_session(self, cwd: str) -> Path | None:
+        """The workspace that a session in `cwd` is in, if it is trusted for sessions. Where nothing is trusted at all,
+        as with many users, none is looked for."""
+        lent = tuple(self._lent())
+        if not lent and not self._trusted.covers_any():
+            return None
+        workspace = self.of(cwd)
+        return workspace if workspace is not None and self.trusts(workspace, lent) else None
 
     def _lends(self, lent: Lent, workspace: Path) -> bool:
         """An editor may have `/` open: what the user cannot trust, a client cannot either."""
