@@ -13,7 +13,8 @@ from support.world import CLIENT, TOOLS, World, agent, tool
 from abey.core import events as e
 from abey.core.agent import Tool
 from abey.core.pending_views import pending_view
-from abey.core.suggesting import MOST_BYTES, is_plainly_one
+from abey.core.suggesting import MOST_BYTES, RULE_BYTES, is_plainly_one, most_bytes
+from abey.protocol.ascii_json import ascii_size
 from abey.protocol.outcomes import Approve
 from abey.protocol.policy import AskedRule, Policy
 
@@ -113,6 +114,16 @@ def test_a_text_that_is_made_to_be_looked_at_for_long_is_not() -> None:
 @pytest.mark.parametrize("arguments", [{"x": "y" * MOST_BYTES}, {"glob": "*"}], ids=["too long to read", "a glob"])
 def test_what_no_rule_can_say_exactly_has_no_suggestion(arguments: Any) -> None:
     assert offered(waiting("ask", arguments)) == []
+
+
+@pytest.mark.parametrize("letter", ["y", "\x7f", '"', "é", "\U0001f600", "\ud800"])
+def test_no_rule_is_longer_than_it_may_be(letter: str) -> None:
+    letters, numbers = letter * (MOST_BYTES // 12 - 10), [0.00001] * (MOST_BYTES // 6 - 10)
+    for arguments in ({"x": letters}, {"x": "1", "more": numbers}):
+        world = waiting("ask", arguments)
+        (call,) = pending_view(world.session, world.agent)
+        rules = [one.model_copy(update={"origin": letter * RULE_BYTES}) for one in call.suggestions]
+        assert len(rules) == 3 and ascii_size(rules) <= most_bytes(rules)
 
 
 def test_what_only_others_can_run_has_none() -> None:

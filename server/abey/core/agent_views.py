@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from abey.core.agent import Agent
-from abey.core.suggesting import suggestions
+from abey.core.agent import Agent, Tool
+from abey.core.once import once
+from abey.core.suggesting import most_bytes, suggestions
 from abey.protocol import session as s
 from abey.protocol import transcript as t
 from abey.protocol.ascii_json import ascii_size
@@ -24,7 +25,7 @@ def with_agent(bare: s.Session, agent: Agent | None, workspace: str | None) -> s
 def told_of_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace: str | None) -> dict[str, Any]:
     """The members of a Session that depend on its agent; `bare` are its pending calls without that."""
     return {
-        "pending": _bounded(pending_with_agent(bare, agent, workspace)),
+        "pending": _bounded(pending_with_agent(bare, agent, workspace), agent),
         "execution_mode": "synchronous" if agent is not None and agent.synchronous else "asynchronous",
         "config_state": "stale" if agent is None or agent.stale else "ok",
         "config_problem": agent.stale if agent else None,
@@ -45,14 +46,20 @@ def pending_with_agent(bare: Sequence[t.Pending], agent: Agent | None, workspace
     return tuple(map(known, bare))
 
 
-def _bounded(calls: tuple[t.Pending, ...]) -> tuple[t.Pending, ...]:
+def _bounded(calls: tuple[t.Pending, ...], agent: Agent | None) -> tuple[t.Pending, ...]:
     """The calls as they stand in a Session: many schemas or rules would make it too long for a reply, and are left
     out."""
-    if not calls:
-        return ()
+    if not calls or agent is None:
+        return calls
     left_out: dict[str, object] = {}
-    if sum(ascii_size(call.arguments_schema) for call in calls if call.arguments_schema) > SCHEMA_BYTES:
+    if sum([_schema_bytes(agent.tools[call.tool]) for call in calls if call.arguments_schema]) > SCHEMA_BYTES:
         left_out["arguments_schema"] = None
-    if ascii_size([rule for call in calls for rule in call.suggestions]) > SUGGESTION_BYTES:
+    rules = [rule for call in calls for rule in call.suggestions]
+    if most_bytes(rules) > SUGGESTION_BYTES and ascii_size(rules) > SUGGESTION_BYTES:
         left_out["suggestions"] = ()
     return tuple(call.model_copy(update=left_out) for call in calls) if left_out else calls
+
+
+@once
+def _schema_bytes(tool: Tool) -> int:
+    return ascii_size(dict(tool.parameters))

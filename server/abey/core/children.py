@@ -51,15 +51,18 @@ def working(session: Session) -> tuple[Call, ...]:
 def unattended(draft: Draft) -> tuple[Call, ...]:
     """Those of them whose child has nothing in flight here: it rests, or the daemon is another one."""
     at_work = working(draft.session)
-    attended = {one.call_id for one in draft.work.live} if at_work else ()
+    if not at_work:
+        return ()
+    attended = {one.call_id for one in draft.work.live}
     return tuple([call for call in at_work if call.call_id not in attended])
 
 
 def resumable(draft: Draft) -> tuple[Call, ...]:
     """The calls whose children go on with the next tool phase; one at rest does so once a run is asked for."""
-    if draft.context.no_tools is not None:
+    resting = unattended(draft)
+    if not resting or draft.context.no_tools is not None:
         return ()
-    found = (call for call in unattended(draft) if call.call_id not in draft.work.rested)
+    found = (call for call in resting if call.call_id not in draft.work.rested)
     return tuple(call for call in found if _judged_tool(draft, call) is not None)
 
 

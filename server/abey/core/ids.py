@@ -9,18 +9,16 @@ _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 def ulid(millis: int, chance: bytes) -> str:
     """A lower-case ULID: the time, then the first 80 bits of `chance`."""
-    return _of_time(millis) + _eight(int.from_bytes(chance[:5], "big")) + _eight(int.from_bytes(chance[5:10], "big"))
+    bits = int.from_bytes(chance[:10], "big")
+    first = f"{_PAIRS[bits >> 70]}{_PAIRS[bits >> 60 & 1023]}{_PAIRS[bits >> 50 & 1023]}{_PAIRS[bits >> 40 & 1023]}"
+    last = f"{_PAIRS[bits >> 30 & 1023]}{_PAIRS[bits >> 20 & 1023]}{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
+    return f"{_of_time(millis)}{first}{last}"
 
 
 @lru_cache(maxsize=4)
 def _of_time(millis: int) -> str:
     """The first ten characters, which all the ids of a transition have in common."""
-    return _PAIRS[millis >> 40] + _eight(millis & 0xFF_FFFF_FFFF)
-
-
-def _eight(bits: int) -> str:
-    """Forty bits in eight characters."""
-    return f"{_PAIRS[bits >> 30]}{_PAIRS[bits >> 20 & 1023]}{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
+    return "".join([_PAIRS[millis >> place & 1023] for place in (40, 30, 20, 10, 0)])
 
 
 def key_id(text: str) -> str:

@@ -85,10 +85,8 @@ def _input_marks(
 
 
 def _answer_marks(data: j.Candidate, *_: object) -> list[Mark]:
-    blocks = len(data.blocks)
-    ids = [f"{data.step_id}.{index}" for index in range(blocks + len(data.calls))]
-    said = [Mark("item/completed", item_id=one) for one in ids[:blocks]]
-    return [*said, *[Mark("item/started", item_id=one) for one in ids[blocks:]], _USAGE]
+    types = ["item/completed"] * len(data.blocks) + ["item/started"] * len(data.calls)
+    return [*[Mark(each, f"{data.step_id}.{index}") for index, each in enumerate(types)], _USAGE]
 
 
 def _left_marks(_data: j.Rewound, _record: j.Record, before: Session | None, _after: Session) -> Iterator[Mark]:

@@ -125,8 +125,10 @@ class Row(Sequence[V]):
         return chain(islice(self._beginning.values, self._length), self.tail)
 
     def __reversed__(self) -> Iterator[V]:
-        begun = map(self._beginning.values.__getitem__, range(self._length - 1, -1, -1))
-        return chain(reversed(self.tail), begun)
+        yield from reversed(self.tail)
+        values = self._beginning.values
+        for place in range(self._length - 1, -1, -1):
+            yield values[place]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Row) and other._beginning is self._beginning and other._length == self._length:

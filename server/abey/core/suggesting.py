@@ -2,7 +2,7 @@
 (machine.md, Remembered rules)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from abey.core.agent import Tool
 from abey.core.remembering import rule_name
@@ -12,6 +12,10 @@ from abey.protocol.transcript import Pending
 
 MOST_BYTES = 2048
 """Of the arguments: a rule about more than that nobody reads, and it would stand in every list."""
+RULE_BYTES = 8 * MOST_BYTES
+"""More than a rule takes in JSON beside its texts: its match has the arguments twice, spelled in one way or another."""
+LETTER_BYTES = 12
+"""What a character takes at most, as two halves that are escaped."""
 SCOPES: tuple[Scope, ...] = ("session", "workspace", "user")
 
 _BARE = r"[A-Za-z0-9_./:=@%+,-]"
@@ -46,6 +50,13 @@ def suggestions(call: Pending, tool: Tool, workspace: str) -> tuple[Rule, ...]:
     if call.kind != "approval" or not isinstance(arguments, dict) or len(canonical_json(arguments)) > MOST_BYTES:
         return ()
     return tuple(_rule(call, match, scope, workspace) for match in _matches(tool, arguments) for scope in SCOPES)
+
+
+def most_bytes(rules: Iterable[Rule]) -> int:
+    """What rules that were suggested take in JSON at most: to know that they are few costs less than to write them
+    down."""
+    letters = [len(rule.tool + rule.origin + rule.created_at + (rule.workspace or "")) for rule in rules]
+    return RULE_BYTES * len(letters) + LETTER_BYTES * sum(letters)
 
 
 def _rule(call: Pending, match: Match, scope: Scope, workspace: str) -> Rule:

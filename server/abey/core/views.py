@@ -15,7 +15,7 @@ from abey.protocol import transcript as t
 from abey.protocol.blocks import TextBlock
 from abey.protocol.journal import CallResolved, InputQueued, Rewound
 from abey.protocol.notifications import Attention, Summary
-from abey.protocol.outcomes import Answer, AnyOutcome, Resolution
+from abey.protocol.outcomes import Answer, AnyOutcome, DenyCall, Error, Resolution
 
 QUEUED_TEXT = 200
 """Characters of an input that waits: enough to tell it from the others."""
@@ -130,7 +130,7 @@ def resolution_view(call: Call) -> Resolution:
     """What came of a call whose answer was recorded first, or of what it asked last."""
     resolved, at = (call.answered, call.answered_at) if call.answered else (call.resolution, call.resolved_at)
     if resolved is not None and at is not None:
-        kind, by, message = resolved.outcome.kind, resolved.by, getattr(resolved.outcome, "message", None)
+        kind, by, message = resolved.outcome.kind, resolved.by, _message(resolved.outcome)
         how = _past(resolved) + (" with edited arguments" if resolved.arguments is not None else "")
         who = f"{by} ({resolved.client.kind})" if resolved.client else by
         text = f"{how} by {who} at {at}" + (f": {message}" if message else "")
@@ -150,6 +150,11 @@ def rewound_view(rewound: Rewound, at: str) -> Resolution:
     who = f"{by} ({client.kind})" if client else by
     text = f"rewound by {who} at {at}: the session went back to revision {rewound.to}"
     return Resolution(kind="rewound", by=by, client=client, at=at, text=text)
+
+
+def _message(outcome: AnyOutcome) -> str | None:
+    """What somebody says with an answer, where there is room for it."""
+    return outcome.message if isinstance(outcome, DenyCall | Error) else None
 
 
 def _past(resolved: CallResolved) -> str:
@@ -227,12 +232,11 @@ def _call(call: Call) -> t.ItemCall:
 
 
 def _decision(resolved: CallResolved, at: str | None) -> t.CallDecision:
-    outcome: AnyOutcome = resolved.outcome
     return t.CallDecision(
         by=resolved.by,
         client=resolved.client,
         at=at or "",
         edited=resolved.arguments is not None,
-        message=getattr(outcome, "message", None),
+        message=_message(resolved.outcome),
         rule_id=resolved.rule_id,
     )
