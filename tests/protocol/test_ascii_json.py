@@ -29,7 +29,7 @@ def test_every_text_is_written_as_the_standard_library_does(text: str) -> None:
     assert ascii_size({text: [text]}) == len(ascii_json({text: [text]}))
 
 
-@pytest.mark.parametrize("text", ["NaN", "-Infinity", "\ud800", "\x00\x1f\x7f", "é" * 9, "\u2028<!--"])
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "\ud800", "\x00\x1f\x7f", "é" * 9, "cut…", "…é…", "\u2028<!--"])
 def test_texts_that_look_like_something_else_stay_texts(text: str) -> None:
     written = ascii_json([text, {"a": text}])
     assert json.loads(written) == [text, {"a": text}]

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from abey.core.idempotency import Keyed, Remembered, Requests, keyed_request, recall, refuse_another
@@ -22,6 +21,7 @@ from abey.rpc.peer import Peer
 from abey.runtime.keeping import Keeping
 from abey.runtime.live import Live
 from abey.runtime.sessions import Sessions
+from abey.shared.values import dataclass
 
 E = TypeVar("E", bound=r.Effect)
 T = TypeVar("T", bound=Repeatable)

@@ -70,11 +70,11 @@ class Publisher:
     def changed(self, machine: Machine) -> None:
         """A summary to everybody, unless it would say what they know; its events to who is attached. Neither keeps
         anybody waiting: who goes on with the session goes first."""
-        session = machine.session
-        self._streams.end(session.id, session.asked.step_id if session.asked is not None else None)
+        session, session_id = machine.session, machine.session.id
+        self._streams.end(session_id, session.asked.step_id if session.asked is not None else None)
         self._tools.changed(session)
-        self._subscriptions.advanced(session.id)
-        self._changed[session.id] = machine
+        self._subscriptions.advanced(session_id)
+        self._changed[session_id] = machine
         if not self._peers:
             self.tell()
         elif self._due is None:

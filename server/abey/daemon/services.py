@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from abey.core.agent import Agent
+from abey.core.call import Call
 from abey.core.child_views import pending_with_children
 from abey.core.children import settled
 from abey.core.machine import Machine, Work
@@ -120,7 +121,7 @@ class Services:
 
     def now(self, machine: Machine) -> Machine:
         """The machine as it is to be shown now."""
-        if machine.session.batch is None:  # there is no call that time or a child could have ended
+        if not any(map(_may_have_ended, open_calls(machine.session))):
             return machine
         session = overdue(machine.session, self.clock.now())
         return Machine(settled(session, self.children.ended(machine)), machine.work)
@@ -146,6 +147,11 @@ class Services:
             return pending_with_children(pending, Work(), self.children.machine)
         printed = pending_with_output(pending, entry.printed())
         return pending_with_children(printed, entry.machine.work, self.children.machine)
+
+
+def _may_have_ended(call: Call) -> bool:
+    """By time, or with the child that works on it."""
+    return call.child_id is not None or (call.verdict is not None and call.verdict.expires_at is not None)
 
 
 def _missing(agent: Agent | None) -> dict[str, str] | None:

@@ -3,12 +3,12 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from abey.protocol.ascii_json import ascii_json
 from abey.protocol.base import Json, Wire
 from abey.rpc.faults import ParseError
+from abey.shared.values import dataclass
 
 Id = int | str | float
 """What a client may name a request. JSON-RPC asks for no fractions: such a request is refused, under its id."""

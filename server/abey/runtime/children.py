@@ -45,7 +45,7 @@ class Children:
         await self.look(session)
 
     async def look(self, session: Session, levels: int = DEEPEST) -> None:
-        family = list[Entry]()
+        family: list[Entry] = []
         for call in working(session) if levels else ():
             with suppress(UnknownSession):  # it was not made yet, or was deleted
                 entry = await self._sessions.entry(call.child_id or "")
@@ -54,7 +54,7 @@ class Children:
                     await self.look(entry.machine.session, levels - 1)
         parent = self._sessions.peek(session.id)
         if isinstance(parent, Live):
-            parent.family = tuple(one for one in family if isinstance(one, Live))
+            parent.family = tuple([one for one in family if isinstance(one, Live)])
 
     def outcome(self, session: Session, call: Call) -> ToolOutcome | None:
         machine = self.machine(call.child_id or "")

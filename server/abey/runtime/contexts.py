@@ -13,9 +13,13 @@ from abey.runtime.disk import DiskFloor
 from abey.runtime.isolation import isolates
 from abey.runtime.live import Live
 from abey.runtime.ports import Ports
+from abey.shared.values import copier
 
-_LET_RUN = frozenset({Complete, ChangeRules, Isolate})
-"""The events after which a call that waits may run."""
+LET_RUN = frozenset({Complete, ChangeRules, Isolate})
+"""The types of the events after which a call that waits may run."""
+
+
+_NOBODY = Agent(slug="", config={}, config_hash="", policy_hash="")
 
 
 class Contexts:
@@ -25,17 +29,26 @@ class Contexts:
         self._ports = ports
         self._versions = versions
         self._disk = DiskFloor(ports.store.state_dir, ports.store.space)
+        self._always = Context(
+            millis=0,
+            entropy=b"",
+            timestamp=timestamp,
+            agent=_NOBODY,
+            latest=_NOBODY,
+            decided_by=lambda _: None,
+            check=ports.check,
+            preview=ports.preview,
+            child_outcome=ports.children.outcome,
+            no_sandbox=ports.isolation.why_not,
+        )
 
     def refuse_full_disk(self) -> None:
         self._disk.check(self._ports.clock.millis())
 
     async def prepare(self, live: Live, event: Event) -> None:
-        """A call that is to run needs its tool: where that is known only once its source was asked, it is asked now,
-        and nobody waits for the session meanwhile."""
-        kind = type(event)
-        if kind not in _LET_RUN:
-            return
-        if kind is Isolate:
+        """Before one of LET_RUN. A call that is to run needs its tool: where that is known only once its source was
+        asked, it is asked now, and nobody waits for the session meanwhile."""
+        if isinstance(event, Isolate):
             await self._ports.isolation.look(again=True)
         if not isinstance(event, Complete) or event.outcome.kind in ("approve", "rerun"):
             agent = await self.latest(live.machine.session)
@@ -70,22 +83,24 @@ class Contexts:
     def _of(self, agent: Agent, latest: Agent, live: Live | None, *, draining: bool) -> Context:
         ports, session = self._ports, live.machine.session if live else None
         millis = ports.clock.millis()
-        return Context(
+        return _context(
+            self._always,
             millis=millis,
             entropy=ports.clock.entropy(),
-            timestamp=timestamp,
             agent=agent,
             latest=latest,
             decided_by=lambda config_hash: self._versions.find(session, config_hash) if session else None,
-            check=ports.check,
             draining=draining,
             no_tools=self._disk.refusal(millis),
             full=ports.quota.refusal(live) if live else None,
             lawgiver=_looked_up_once(lambda: ports.laws.of(session) if session else NO_LAWS),
-            preview=ports.preview,
-            child_outcome=ports.children.outcome,
-            no_sandbox=ports.isolation.why_not,
         )
+
+
+_CHANGING = ("millis", "entropy", "agent", "latest", "decided_by", "draining", "no_tools", "full", "lawgiver")
+_context: Callable[..., Context] = copier(Context, *_CHANGING)
+"""Puts into a context what transitions do not share. To make one with all of its members by name takes four times as
+long."""
 
 
 def _looked_up_once(look_up: Callable[[], Laws]) -> Callable[[], Laws]:

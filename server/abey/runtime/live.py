@@ -79,6 +79,8 @@ class Live:
 
     def printed(self) -> dict[str, str]:
         """What the started and unfinished calls have printed so far, by the ids of the calls."""
+        if not self.so_far:
+            return {}
         started = ((call.call_id, call.started) for call in open_calls(self.machine.session))
         kept = ((call_id, one and self.so_far.get(one.invocation_id)) for call_id, one in started)
         return {call_id: so_far.text() for call_id, so_far in kept if so_far}

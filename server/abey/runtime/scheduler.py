@@ -21,7 +21,7 @@ from abey.core.waiting import deadlines
 from abey.errors import AbeyError, DaemonDraining, RecordFailed, TooLarge
 from abey.runtime.agents.versions import Versions
 from abey.runtime.clock import millis_of
-from abey.runtime.contexts import Contexts
+from abey.runtime.contexts import LET_RUN, Contexts
 from abey.runtime.deciding import Decided, decided
 from abey.runtime.in_flight import Undisturbed
 from abey.runtime.live import Live
@@ -112,7 +112,8 @@ class Scheduler:
     async def _submit(
         self, live: Live, event: Event, if_revision: int | None = None, keyed: Keyed | None = None
     ) -> Submitted:
-        await self._contexts.prepare(live, event)
+        if type(event) in LET_RUN:
+            await self._contexts.prepare(live, event)
         async with live.lock:
             if live.failure is not None:
                 raise live.refusal()

@@ -94,4 +94,4 @@ class Snapshotting:
 
 def _grown(live: Live) -> int:
     """Bytes of the journal since the last snapshot."""
-    return live.journal.size - live.kept.end
+    return live.journal.end.size - live.kept.end

@@ -20,30 +20,28 @@ class _Answer(asyncio.Future[Any]):
     """What comes of work in a thread. Whoever waits for it goes on as soon as it is there: of another future, a turn of
     the loop later."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self._waiting: list[tuple[Callable[[Any], object], Context]] = []
+    _waiting: tuple[tuple[Callable[[Any], object], Context], ...] = ()
 
     def add_done_callback(self, fn: Callable[[Any], object], /, *, context: Context | None = None) -> None:
         if self.done():
             super().add_done_callback(fn, context=context)
         else:
-            self._waiting.append((fn, context or copy_context()))
+            self._waiting = (*self._waiting, (fn, context or copy_context()))
 
     def remove_done_callback(self, fn: Callable[[Any], object], /) -> int:
-        left = [one for one in self._waiting if one[0] != fn]
+        left = tuple([one for one in self._waiting if one[0] != fn])
         removed, self._waiting = len(self._waiting) - len(left), left
         return removed + super().remove_done_callback(fn)
 
     def cancel(self, msg: Any | None = None) -> bool:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, ()
         for fn, context in waiting:
             super().add_done_callback(fn, context=context)
         return super().cancel(msg)
 
     def told(self) -> None:
         """It is there. No task runs now, as one does that cancels it."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, ()
         for fn, context in waiting:
             context.run(fn, self)
 
@@ -119,7 +117,7 @@ class Writers(Executor):
         loop = asyncio.get_running_loop()
         if self._done is None or self._done.loop is not loop:
             self._done = _Done(loop)
-        answer = _Answer(loop)
+        answer = _Answer(loop=loop)
         work = _Work(self._done, answer, function, arguments, self._tell)
         if self._waiting or self._at_work == self._most:
             self._waiting.append(work)

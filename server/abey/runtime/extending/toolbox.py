@@ -22,7 +22,9 @@ class Extended:
 
     def equip(self, agent: Agent, session: Session) -> Agent:
         equipped = self.inner.equip(agent, session)
-        return replace(equipped, unlisted=True) if self.extensions.known is None else self._with_more(equipped)
+        if self.extensions.known is None:
+            return replace(equipped, unlisted=True)
+        return self._with_more(equipped) if self.extensions.known else equipped
 
     async def list(self, agent: Agent, session: Session) -> None:
         await self.extensions.all()

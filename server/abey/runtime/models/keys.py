@@ -7,7 +7,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from abey.protocol.config import HttpModel
 from abey.runtime.models.places import variable_of
 from abey.runtime.models.regular import NotRegular, open_regular
 from abey.shared.escaping import escape_line
+from abey.shared.values import dataclass
 
 log = logging.getLogger(__name__)
 

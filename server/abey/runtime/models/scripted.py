@@ -94,7 +94,7 @@ def _answer(entry: ScriptEntry, text: str, tries: int) -> ModelAnswer:
         raise ModelFailed("invalid-output", "the answer was cut inside a tool call")
     thinking: tuple[Block, ...] = (ThinkingBlock(text=entry.thinking),) if entry.thinking else ()
     answer: tuple[Block, ...] = (TextBlock(text=text),) if text else ()
-    return ModelAnswer(blocks=thinking + answer, calls=calls, finish_reason=reason, usage=_usage(entry))
+    return ModelAnswer(thinking + answer, calls, reason, _usage(entry))
 
 
 @once
@@ -103,7 +103,7 @@ def _usage(entry: ScriptEntry) -> Usage:
 
 
 def _call(call: ScriptedCall, own_id: str) -> AskedCall:
-    return AskedCall(id=own_id if call.id is None else call.id, tool=call.tool, arguments=_arguments(call))
+    return AskedCall(own_id if call.id is None else call.id, call.tool, _arguments(call))
 
 
 @once

@@ -5,7 +5,6 @@ A history that has grown since the last request is checked where it has grown: t
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from typing import Any, assert_never
 
 from abey.core.conversation import AssistantMessage, Message, ModelRequest, OfferedTool, ResultMessage, UserMessage
@@ -67,37 +66,45 @@ def _misspelling(request: ModelRequest) -> str | None:
 def _pair(before: _Paired, message: Message) -> _Paired:
     if before.fault is not None:
         return before
-    ids, open_calls = before.ids, before.open_calls
+    at, ids, open_calls = before.count + 1, before.ids, before.open_calls
     match message:
         case ResultMessage():
-            open_calls = tuple([call for call in open_calls if call != message.call_id])
+            fault, open_calls = _result_fault(message.call_id, before, at), open_calls[1:]
         case UserMessage():
-            open_calls = ()
+            fault, open_calls = _users_fault(before, at), ()
         case AssistantMessage():
             open_calls = tuple([call.call_id for call in message.calls])
-            ids = reduce(Names.with_name, open_calls, ids)
+            fault = _models_fault(open_calls, before, at)
+            for call_id in open_calls:
+                ids = ids.with_name(call_id)
         case _:
             assert_never(message)
-    return _Paired(before.count + 1, message, ids, open_calls, _fault(before, message))
+    return _Paired(at, message, ids, open_calls, fault)
 
 
 _PAIRING = Fold(_Paired(), _pair)
 
 
-def _fault(before: _Paired, message: Message) -> str | None:
-    at = before.count + 1
-    if isinstance(message, ResultMessage):
-        return _result_fault(message.call_id, before, at)
+def _users_fault(before: _Paired, at: int) -> str | None:
     if before.open_calls:
-        return f"call {before.open_calls[0]!r} has no result before message {at}"
-    if isinstance(message, UserMessage):
-        twice = isinstance(before.last, UserMessage)
-        return f"message {at} is the user's, and so is the one before it" if twice else None
+        return _unanswered(before, at)
+    if isinstance(before.last, UserMessage):
+        return f"message {at} is the user's, and so is the one before it"
+    return None
+
+
+def _models_fault(ids: Sequence[str], before: _Paired, at: int) -> str | None:
+    if before.open_calls:
+        return _unanswered(before, at)
     if before.last is None:
         return "the first message is the model's"
     if isinstance(before.last, AssistantMessage):
         return f"message {at} is the model's, and so is the one before it"
-    return _id_fault([call.call_id for call in message.calls], before.ids)
+    return _id_fault(ids, before.ids)
+
+
+def _unanswered(before: _Paired, at: int) -> str:
+    return f"call {before.open_calls[0]!r} has no result before message {at}"
 
 
 def _result_fault(call_id: str, before: _Paired, at: int) -> str | None:
@@ -109,7 +116,7 @@ def _result_fault(call_id: str, before: _Paired, at: int) -> str | None:
     return None
 
 
-def _id_fault(ids: list[str], known: Names) -> str | None:
+def _id_fault(ids: Sequence[str], known: Names) -> str | None:
     for at, call_id in enumerate(ids):
         if not call_id:
             return "a call has an empty id"

@@ -22,17 +22,13 @@ class Blobs:
         self.directory = session / BLOBS
         self._io = io
         self._sizes = _sizes(io, self.directory)
-        self._total = sum(self._sizes.values())
-        self._is_anchored = False
-
-    @property
-    def size(self) -> int:
+        self.size = sum(self._sizes.values())
         """Of all blobs that are there, as far as their directory could be read."""
-        return self._total
+        self._is_anchored = False
 
     def note(self, blob: BlobRef) -> None:
         """A blob that somebody else has kept counts from now on."""
-        self._total += blob.bytes - self._sizes.get(blob.sha256, 0)
+        self.size += blob.bytes - self._sizes.get(blob.sha256, 0)
         self._sizes[blob.sha256] = blob.bytes
 
     def keep(self, contents: Mapping[str, bytes]) -> None:

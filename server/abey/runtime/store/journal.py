@@ -90,7 +90,7 @@ class Journal:
     @property
     def total(self) -> int:
         """Bytes of the session: the journal and all that is in blobs."""
-        return self.size + self.blobs.size
+        return self.end.size + self.blobs.size
 
     @property
     def hash(self) -> str:
@@ -105,12 +105,13 @@ class Journal:
         """
         if self._failure is not None:
             raise record_failed(self.what, self._failure)
-        if records[0].rev != self.revision + 1:
-            raise ValueError(f"revision {records[0].rev} cannot follow {self.revision}")
+        before = self.end
+        if records[0].rev != before.revision + 1:
+            raise ValueError(f"revision {records[0].rev} cannot follow {before.revision}")
         blobs: dict[str, bytes] = {}
-        carried = dict(self.end.carried)
-        data, crc = encode_unit(records, self.end.crc, blobs, carried)
-        self._commit(data, blobs, End(self.size + len(data), crc, records[-1].rev, carried))
+        carried = dict(before.carried)
+        data, crc = encode_unit(records, before.crc, blobs, carried)
+        self._commit(data, blobs, End(before.size + len(data), crc, records[-1].rev, carried))
         for record in records:
             if type(record.data) is CallFinished and record.data.whole is not None:
                 self.blobs.note(record.data.whole)
@@ -155,7 +156,7 @@ class Journal:
         found = self._io.file_at(self.path)
         if found is None or self._file is None or not os.path.samestat(found, self._file):
             raise self._stale("somebody has removed the journal, or put another in its place")
-        if found.st_size != self.size:
+        if found.st_size != self.end.size:
             raise self._stale("somebody else has changed the journal")
         return descriptor
 
