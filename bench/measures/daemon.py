@@ -82,7 +82,7 @@ def measure(size: Size, folder: Path) -> Figures:
 def _piped(size: Size, folder: Path) -> Figures:
     machine = Machine(folder / "pipes")
     with machine.piped() as (process, client), appended(folder / "floor") as floor:
-        driven = _drive(Driver(machine, client), machine, process.pid, size.turns[1], floor)
+        driven = _drive(Driver(machine, client), machine, process.pid, size.turns[-1], floor)
     return {"step.stdio": driven.step, "step.stdio.beyond": driven.beyond}
 
 
