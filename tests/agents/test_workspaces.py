@@ -145,6 +145,14 @@ def test_a_session_is_in_a_workspace_while_the_user_or_a_client_trusts_it(machin
     assert machine.workspaces.of_session(below) is None
 
 
+def test_a_session_is_in_no_workspace_that_is_not_where_its_name_says(machine: Machine, work: Path) -> None:
+    other = workspace(machine.home / "other")
+    machine.trust.add(work, AT)
+    (work / "loop").symlink_to("loop")
+    (work / "link").symlink_to(other)
+    assert machine.workspaces.of_session(f"{work}/loop/../link") is None
+
+
 def test_a_file_that_breaks_in_a_workspace_hides_none_of_the_user(machine: Machine, work: Path) -> None:
     (machine.config / "agents" / "x.json").write_text(agent("bad"))
     (work / ".abey" / "agents" / "bad.json").mkdir()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abey.protocol.ascii_json import ascii_json, ascii_size
+from abey.protocol.ascii_json import SHORT_BYTES, ascii_json, ascii_size
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -34,6 +34,13 @@ def test_texts_that_look_like_something_else_stay_texts(text: str) -> None:
     written = ascii_json([text, {"a": text}])
     assert json.loads(written) == [text, {"a": text}]
     assert written == json.dumps([text, {"a": text}], separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("cut", ["", "…", "é…"])
+@pytest.mark.parametrize("numbers", [1, SHORT_BYTES])
+def test_the_size_is_that_of_what_is_written(cut: str, numbers: int) -> None:
+    value = [cut, [1e-05] * numbers]
+    assert ascii_size(value) == len(ascii_json(value))
 
 
 def test_what_is_nested_deeper_than_anything_else_reads_is_written() -> None:

@@ -2,7 +2,6 @@
 
 import codecs
 import json
-from contextlib import suppress
 from json.encoder import encode_basestring_ascii
 
 from pydantic_core import to_json
@@ -34,33 +33,35 @@ def ascii_json(value: Json | Wire) -> bytes:
     characters and deep nesting. In a short answer the few that are no ASCII, as in a title that was cut, are escaped
     afterwards.
     """
-    try:
-        text = to_json(value)
-    except ValueError:
-        pass  # json says what is wrong, or takes it
-    else:
-        if b"\x7f" not in text and b"NaN" not in text and b"Infinity" not in text:
-            if not text.isascii():
-                text = text.replace(_CUT, _CUT_ESCAPED)
-            if text.isascii():
-                return text
-            if len(text) <= SHORT_BYTES:
-                return text.decode().encode("ascii", _ESCAPED)
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_wire).encode("ascii")
+    text = _written(value)
+    return _dumped(value, allow_nan=False) if text is None else text
 
 
 def ascii_size(value: Json | Wire) -> int:
     """How many bytes `ascii_json` has of it; of what is no JSON anything."""
-    with suppress(ValueError):
+    text = _written(value)
+    return len(_dumped(value) if text is None else text)
+
+
+def _written(value: Json | Wire) -> bytes | None:
+    """By pydantic; None where json has to take it, or to say what is wrong."""
+    try:
         text = to_json(value)
-        if _is_plain(text):
-            return len(text)
-    return len(json.dumps(value, separators=(",", ":"), default=_wire))
+    except ValueError:
+        return None
+    # DEL is ASCII, and acts on a terminal
+    if b"\x7f" in text or b"NaN" in text or b"Infinity" in text:
+        return None
+    if text.isascii():
+        return text
+    if len(text) > SHORT_BYTES:
+        return None
+    cut = text.replace(_CUT, _CUT_ESCAPED)
+    return cut if cut.isascii() else cut.decode().encode("ascii", _ESCAPED)
 
 
-def _is_plain(text: bytes) -> bool:
-    """Whether nothing in it is to be escaped that pydantic leaves as it is: DEL is ASCII, and acts on a terminal."""
-    return text.isascii() and b"\x7f" not in text
+def _dumped(value: Json | Wire, *, allow_nan: bool = True) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=allow_nan, default=_wire).encode("ascii")
 
 
 def _wire(value: object) -> Json:

@@ -63,11 +63,10 @@ class Workspaces:
     def of_session(self, cwd: str) -> Path | None:
         """The workspace that a session in `cwd` is in, if it is trusted for sessions. Where nothing is trusted at all,
         as with many users, none is looked for."""
-        lent = tuple(self._lent())
-        if not lent and not self._trusted.covers_any():
+        if not tuple(self._lent()) and not self._trusted.covers_any():
             return None
         workspace = self.of(cwd)
-        return workspace if workspace is not None and self.trusts(workspace, lent) else None
+        return workspace if workspace is not None and self.trusts_for_sessions(str(workspace)) else None
 
     def _lends(self, lent: Lent, workspace: Path) -> bool:
         """An editor may have `/` open: what the user cannot trust, a client cannot either."""
