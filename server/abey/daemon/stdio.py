@@ -137,11 +137,12 @@ class _Incoming(asyncio.Protocol):
 
 
 def _carry_in(incoming: int, hears: Hears, theirs: socket.socket) -> None:
-    """Ends with stdin, or with a connection that is over."""
+    """Ends with stdin, however that ends, or with a connection that is over."""
     with contextlib.suppress(OSError):
         for data in chunks(incoming):
             hears(data)
             theirs.sendall(data)
+    with contextlib.suppress(OSError):
         theirs.shutdown(socket.SHUT_WR)
 
 
