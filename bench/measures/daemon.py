@@ -19,12 +19,13 @@ Session = dict[str, Any]
 
 
 class Driver:
-    """One client that makes turns; `seconds` are those of every step, `start` and `approve` by turns."""
+    """One client that makes turns; `seconds` and `syncs` are those of every step, `start` and `approve` by turns."""
 
     def __init__(self, machine: Machine, client: Client) -> None:
         self._machine = machine
         self._client = client
         self.seconds: list[float] = []
+        self.syncs: list[int] = []
 
     def begin(self, config: work.Value | None = None) -> str:
         """A session without input; its id."""
@@ -50,15 +51,16 @@ class Driver:
         self.approve(self.start(session_id))
 
     def _timed(self, method: str, **params: Any) -> Any:
-        began = time.perf_counter()
+        syncs, began = self._machine.syncs, time.perf_counter()
         result = self._client.request(method, **params)
         self.seconds.append(time.perf_counter() - began)
+        self.syncs.append(self._machine.syncs - syncs)
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """Milliseconds: processor time of the daemon a step, the median of a step, and what that is beyond its syncs."""
+    """Milliseconds: processor time of the daemon a step, and medians of a step, and of a step beyond its own syncs."""
 
     cpu: float
     step: float
@@ -70,7 +72,7 @@ def measure(size: Size, folder: Path) -> Figures:
     for turns in size.turns:
         machine = Machine(folder / f"{turns}")
         with machine.serving() as (process, client), appended(folder / "floor") as floor:
-            driven = _drive(Driver(machine, client), machine, process.pid, turns, floor)
+            driven = _drive(Driver(machine, client), process.pid, turns, floor)
         figures |= {f"cpu.daemon.{turns}": driven.cpu, f"step.socket.{turns}": driven.step}
         figures |= {"cpu.daemon": driven.cpu, "step.socket": driven.step, "step.socket.beyond": driven.beyond}
         figures |= {"fdatasync": median(floor.seconds) * 1000}
@@ -82,7 +84,7 @@ def measure(size: Size, folder: Path) -> Figures:
 def _piped(size: Size, folder: Path) -> Figures:
     machine = Machine(folder / "pipes")
     with machine.piped() as (process, client), appended(folder / "floor") as floor:
-        driven = _drive(Driver(machine, client), machine, process.pid, size.turns[-1], floor)
+        driven = _drive(Driver(machine, client), process.pid, size.turns[-1], floor)
     return {"step.stdio": driven.step, "step.stdio.beyond": driven.beyond}
 
 
@@ -99,18 +101,18 @@ def _many(size: Size, folder: Path) -> Figures:
     return {"cpu.daemon.sessions": spent / len(driver.seconds) * 1000}
 
 
-def _drive(driver: Driver, machine: Machine, pid: int, turns: int, floor: Appended) -> Driven:
+def _drive(driver: Driver, pid: int, turns: int, floor: Appended) -> Driven:
     """A session of so many turns; between them the floor makes as much durable as they do."""
     session_id = driver.begin()
     driver.turn(session_id)
     driver.seconds.clear()
-    syncs, cpu = machine.syncs, cpu_seconds(pid)
+    driver.syncs.clear()
+    cpu = cpu_seconds(pid)
     for _ in range(turns - 1):
         driver.turn(session_id)
         for _ in range(work.STEPS_A_TURN):
             floor.append()
     spent = cpu_seconds(pid) - cpu
-    steps = len(driver.seconds)
-    step = median(driver.seconds)
-    each = (machine.syncs - syncs) / steps * median(floor.seconds)
-    return Driven(spent / steps * 1000, step * 1000, (step - each) * 1000)
+    step, sync = median(driver.seconds), median(floor.seconds)
+    beyond = median(seconds - syncs * sync for seconds, syncs in zip(driver.seconds, driver.syncs, strict=True))
+    return Driven(spent / len(driver.seconds) * 1000, step * 1000, beyond * 1000)
