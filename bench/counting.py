@@ -38,8 +38,11 @@ class CountingIO(FileIO):
 
 
 def read_counter(path: Path) -> int:
-    """How many syncs there have been."""
-    (count,) = _COUNT.unpack(path.read_bytes())
+    """How many syncs there have been; 0 where nobody counts."""
+    try:
+        (count,) = _COUNT.unpack(path.read_bytes())
+    except FileNotFoundError:
+        return 0
     return int(count)
 
 
